@@ -1,0 +1,76 @@
+"""Rankings into one. Pure functions; a ranking weighs as much as its search.
+
+Rankings come in sorted and without duplicates, which is `Ranking`'s invariant, so neither can go
+wrong here. Equal scores stand as trec_eval puts them, the higher doc_id first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from dragoman.types import Contribution, Hit, Ranking
+
+RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
+Shares = Callable[[Ranking], Sequence[float]]
+
+
+def rrf(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None, k: int = RRF_K) -> tuple[Hit, ...]:
+    """Reciprocal rank fusion: a document's score is the sum over rankings of weight / (k + rank).
+
+    Args:
+        weights: retriever name -> weight, multiplied with the search's own; 1 for those not named.
+        k: the constant of Cormack, Clarke and Buettcher (SIGIR 2009), at least 0.
+    """
+    if k < 0:
+        raise ValueError(f"RRF's k is at least 0, not {k}")
+    return _fuse(rankings, weights, lambda ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
+
+
+def scores(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
+    """Weighted sum of each ranking's scores scaled to [0, 1] by its best and worst (CombSUM, min-max).
+
+    Fox and Shaw (TREC-2, 1994). A ranking whose scores are all equal gives every document 1.
+    """
+    return _fuse(rankings, weights, _min_max)
+
+
+def _min_max(ranking: Ranking) -> list[float]:
+    values = [hit.score for hit in ranking.hits]
+    low, spread = values[-1], values[0] - values[-1]
+    return [1.0 if spread == 0 else (value - low) / spread for value in values]
+
+
+def _fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] | None, shares: Shares) -> tuple[Hit, ...]:
+    found: dict[str, Hit] = {}
+    because: dict[str, list[Contribution]] = {}
+    for ranking in rankings:
+        if not ranking.hits:
+            continue
+        search = ranking.search
+        weight = search.weight * (weights or {}).get(ranking.retriever, 1.0)
+        for rank, (hit, share) in enumerate(zip(ranking.hits, shares(ranking), strict=True), start=1):
+            found.setdefault(hit.doc_id, hit)
+            because.setdefault(hit.doc_id, []).append(
+                Contribution(search.text, ranking.retriever, rank, weight * share, search.origin)
+            )
+    fused = [
+        replace(hit, score=math.fsum(c.share for c in because[doc_id]), because=tuple(because[doc_id]))
+        for doc_id, hit in sorted(found.items(), reverse=True)
+    ]
+    fused.sort(key=lambda hit: hit.score, reverse=True)
+    return tuple(fused)
+
+
+def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit, ...]:
+    """Keep what the question alone puts first within the first `place`; 0 reserves nothing.
+
+    However many searches agree on something else, the best hit of the question as asked is not
+    pushed below this place. Scores stay as they are; only the order gives way.
+    """
+    hits = list(fused)
+    at = next((i for i, hit in enumerate(hits) if hit.doc_id == raw_best), None)
+    if place > 0 and at is not None and at >= place:
+        hits.insert(place - 1, hits.pop(at))
+    return tuple(hits)
