@@ -40,8 +40,9 @@ MOST_HEADINGS = 200_000
 MOST_TERMS = 20_000
 # Under five documents, a pair of words is as likely one author's habit as the corpus's term.
 LEAST_DOCUMENTS = 5
-# A pair is a term when its rarer word stands in the pair in at least this share of its documents.
-LEAST_COHESION = 0.15
+# Normalised pointwise mutual information: 0 for words that meet by chance ("section shall"), 1 for
+# words that never stand apart ("et seq"); "motor vehicle" in a vehicle code has .7.
+LEAST_COHESION = 0.3
 
 _DEFINED = re.compile(
     r"[\"“]([^\"“”\n]{2,80})[\"”]\s*(?:,?\s+or\s+[\"“][^\"“”\n]{2,80}[\"”]\s*)?"
@@ -310,15 +311,22 @@ class VocabularyBuilder:
 
     def _cohesive(self) -> list[tuple[tuple[str, ...], int]]:
         """The frequent runs whose words keep together, the commonest first."""
-        kept = []
-        for gram, count in self._grams.items():
-            if count < LEAST_DOCUMENTS:
-                continue
-            rarer = min(self._words[word] for word in gram if word not in self._stop)
-            if count >= LEAST_COHESION * rarer:
-                kept.append((gram, count))
+        kept = [
+            (gram, count)
+            for gram, count in self._grams.items()
+            if count >= LEAST_DOCUMENTS and self._cohesion(gram, count) >= LEAST_COHESION
+        ]
         kept.sort(key=lambda entry: (-entry[1], entry[0]))
         return kept[:MOST_TERMS]
+
+    def _cohesion(self, gram: tuple[str, ...], count: int) -> float:
+        """Normalised pointwise mutual information of the run's telling words (Bouma 2009)."""
+        rarity = -math.log(min(count / self._documents, 1.0))
+        if rarity <= 0:
+            return 0.0
+        words = [word for word in gram if word not in self._stop]
+        chance = sum(-math.log(max(self._words[word], count) / self._documents) for word in words)
+        return (chance - rarity) / ((len(words) - 1) * rarity)
 
 
 def _shed(table: Counter[_Key], most: int) -> None:
