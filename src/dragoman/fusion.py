@@ -9,11 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from dragoman.types import Contribution, Hit, Ranking
 
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
 Shares = Callable[[Ranking], Sequence[float]]
+
+
+class Fusion(Protocol):
+    """Rankings into one list; `weights` is retriever name -> weight, 1 for those not named."""
+
+    def __call__(
+        self, rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None, /
+    ) -> tuple[Hit, ...]:
+        """The fused list, best first, each hit with its shares in `because`."""
+        ...
 
 
 def rrf(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None, k: int = RRF_K) -> tuple[Hit, ...]:
@@ -28,12 +39,33 @@ def rrf(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None,
     return _fuse(rankings, weights, lambda ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
 
 
-def scores(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
-    """Weighted sum of each ranking's scores scaled to [0, 1] by its best and worst (CombSUM, min-max).
+def standardised(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
+    """Weighted sum of standardised scores: each ranking's (score - its lowest) / its standard deviation.
+
+    A z-score (Webber, Moffat and Zobel, SIGIR 2008) shifted so that a ranking's last hit, and a
+    document it does not hold, count 0; so shares are never below 0. Where one hit stands far above
+    the rest it counts for more than its rank could say. A ranking whose scores are all equal gives
+    every document 1.
+    """
+    return _fuse(rankings, weights, _standardised)
+
+
+def min_max(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
+    """Weighted sum of each ranking's scores scaled to [0, 1] by its best and worst (CombSUM).
 
     Fox and Shaw (TREC-2, 1994). A ranking whose scores are all equal gives every document 1.
     """
     return _fuse(rankings, weights, _min_max)
+
+
+FUSIONS: Mapping[str, Fusion] = {"rrf": rrf, "standardised": standardised, "min_max": min_max}
+
+
+def _standardised(ranking: Ranking) -> list[float]:
+    values = [hit.score for hit in ranking.hits]
+    low, mean = values[-1], math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
 
 def _min_max(ranking: Ranking) -> list[float]:

@@ -7,8 +7,8 @@ cut it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from dragoman.types import Metadata, Ranking, Rewriting, Search, Usage
@@ -71,7 +71,7 @@ class Reply:
     """A value that fits the schema, what it cost, and which model gave it."""
 
     value: Any
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     model: str = ""
 
 
@@ -87,3 +87,17 @@ class LLM(Protocol):
     def name(self) -> str: ...
 
     async def __call__(self, prompt: Prompt, /) -> Reply: ...
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """A model that writes text for a person, in pieces as they come.
+
+    Raises:
+        LLMError: while the pieces are drawn.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, rules: str, input: str, max_tokens: int, /) -> AsyncIterator[str]: ...

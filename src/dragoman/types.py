@@ -143,7 +143,7 @@ class Step:
     seconds: float = 0.0
     reason: str = ""
     rules: tuple[RuleHit, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,201 @@
+"""The hall: question -> rewriting -> rankings -> fused -> answer, one method per arrow, in that order."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from dragoman import answer, fusion, portal
+from dragoman.deadline import budget
+from dragoman.errors import RetrievalError
+from dragoman.fusion import Fusion
+from dragoman.protocols import Retriever, Rewriter, Writer
+from dragoman.rewriters.chain import Chain, Together
+from dragoman.search import Pool, Weights, plan, pooled
+from dragoman.telemetry import Events, Listener
+from dragoman.types import Answer, Hit, Question, Ranking, Result, Rewriting, Search
+
+DEPTH = 10  # hits given back
+POOL = 100  # hits a ranking brings into the fusion
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a question is searched.
+
+    Attributes:
+        weights: how much each search counts by its origin.
+        fuse: rankings into one list.
+        pool: hits that each ranking brings into the fusion.
+        seconds: the budget from the asking to the fused list; None: no bound.
+        reserve: the question's own best hit is not pushed below this place; 0 reserves nothing.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+    fuse: Fusion = fusion.standardised
+    pool: int = POOL
+    seconds: float | None = 10.0
+    reserve: int = 0
+
+
+class Dragoman:
+    """Stands between a question and a corpus.
+
+    Every method has a synchronous face and an `a…` face over the same code.
+
+    Args:
+        retrievers: what is searched; at least one for `search` and `ask`, none needed for `rewrite`.
+        rewriters: run in this order; see `rewriters/`.
+        writer: the model that answers; without one, `ask` quotes the best passages.
+        settings: weights, fusion, budget.
+        listeners: told of every event.
+    """
+
+    def __init__(
+        self,
+        retrievers: Sequence[Retriever] = (),
+        rewriters: Sequence[Rewriter] = (),
+        *,
+        writer: Writer | None = None,
+        settings: Settings | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        names = [retriever.name for retriever in retrievers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"every retriever needs a name of its own; found {', '.join(names)}")
+        self.retrievers = tuple(retrievers)
+        self.events = Events(tuple(listeners))
+        self.chain = Chain(tuple(_heard(step, self.events) for step in rewriters), events=self.events)
+        self.writer = writer
+        self.settings = settings or Settings()
+
+    def rewrite(self, question: Question | str) -> Rewriting:
+        """Question -> rewriting. A chain of local steps starts no thread and no event loop.
+
+        Raises:
+            QuestionError: nothing to ask.
+        """
+        given = self.chain(Rewriting.of(question))
+        return portal.run(self._finish(given)) if inspect.isawaitable(given) else given
+
+    async def arewrite(self, question: Question | str) -> Rewriting:
+        """As `rewrite`."""
+        return await self._finish(self.chain(Rewriting.of(question)))
+
+    async def _finish(self, given: Rewriting | Awaitable[Rewriting]) -> Rewriting:
+        with budget(self.settings.seconds):
+            return await given if inspect.isawaitable(given) else given
+
+    def search(self, question: Question | str, depth: int = DEPTH) -> Result:
+        """Question -> rewriting -> rankings -> fused hits, `depth` at most.
+
+        Raises:
+            QuestionError: nothing to ask.
+            RetrievalError: no retriever answered.
+        """
+        return portal.run(self.asearch(question, depth))
+
+    async def asearch(self, question: Question | str, depth: int = DEPTH) -> Result:
+        """As `search`. The question as asked is searched at once, beside its rewriting."""
+        if not self.retrievers:
+            raise RetrievalError("there is nothing to search: give Dragoman at least one retriever")
+        began = time.perf_counter()
+        asked = Rewriting.of(question)
+        pool = Pool(self.retrievers, max(self.settings.pool, depth), asked.question.filters, self.events)
+        self.events.emit("question.start", question=asked.question)
+        with budget(self.settings.seconds), pooled(pool):
+            try:
+                rewriting = await self._rewrite_beside(asked, pool)
+                searches = plan(rewriting, self.settings.weights)
+                rankings, failures = await pool.rankings(searches)
+            finally:
+                await pool.close()
+        if not rankings:
+            raise RetrievalError("no retriever answered: " + "; ".join(f"{f.retriever}: {f.reason}" for f in failures))
+        hits = self.fuse(rankings)[: max(depth, 0)]
+        result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
+        self.events.emit("question.stop", question=asked.question, result=result, seconds=result.seconds)
+        return result
+
+    async def _rewrite_beside(self, asked: Rewriting, pool: Pool) -> Rewriting:
+        rewriting = asyncio.create_task(self._finish(self.chain(asked)), name="dragoman rewriting")
+        try:
+            await asyncio.sleep(0)  # a model is under way before a local engine takes the thread
+            pool.start(Search(asked.question.text))
+            return await rewriting
+        finally:
+            rewriting.cancel()
+
+    def fuse(self, rankings: Sequence[Ranking]) -> tuple[Hit, ...]:
+        """Rankings -> one list; the best of the question as asked keeps its reserved place."""
+        settings = self.settings
+        fused = settings.fuse(rankings, settings.weights.retrievers)
+        if not settings.reserve:
+            return fused
+        own = settings.fuse([r for r in rankings if r.search.origin == "question"], settings.weights.retrievers)
+        return fusion.reserve(fused, own[0].doc_id if own else None, settings.reserve)
+
+    def ask(self, question: Question | str, depth: int = DEPTH) -> Answer:
+        """Question -> hits -> an answer that cites them; the passages themselves without a model.
+
+        Raises:
+            QuestionError: nothing to ask.
+            RetrievalError: no retriever answered.
+        """
+        return portal.run(self.aask(question, depth))
+
+    async def aask(self, question: Question | str, depth: int = DEPTH) -> Answer:
+        """As `ask`."""
+        return await answer.answer(await self.asearch(question, depth), self.writer)
+
+    async def astream(self, question: Question | str, depth: int = DEPTH) -> AsyncIterator[str | Answer]:
+        """The answer's text in pieces as they come, then the whole `Answer`, citations checked."""
+        async for piece in answer.stream(await self.asearch(question, depth), self.writer):
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close what the parts hold: clients, files."""
+        for part in (*self.retrievers, *_steps(self.chain), *([self.writer] if self.writer else [])):
+            close = getattr(part, "aclose", None) or getattr(part, "close", None)
+            closed = close() if close else None
+            if inspect.isawaitable(closed):
+                await closed
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def close(self) -> None:
+        """As `aclose`."""
+        portal.run(self.aclose())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _steps(chain: Chain | Together) -> list[Rewriter]:
+    found: list[Rewriter] = []
+    for step in chain.steps:
+        found.extend(_steps(step) if isinstance(step, Chain | Together) else [step])
+    return found
+
+
+def _heard(step: Rewriter, events: Events) -> Rewriter:
+    """A chain inside the chain tells the same listeners."""
+    if isinstance(step, Chain | Together):
+        return type(step)([_heard(inner, events) for inner in step.steps], step.name, events)
+    return step

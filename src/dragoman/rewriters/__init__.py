@@ -1,0 +1,1 @@
+"""Rewriters: one technique a file. A chain runs them in order."""

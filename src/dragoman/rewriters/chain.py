@@ -1,0 +1,215 @@
+"""Runs rewriters in order, keeps the record, and is the only place that catches `RewriteError`.
+
+A chain of local steps runs where it is called: no thread, no event loop. From the first step that
+has to wait on, it gives back an awaitable for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Generator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from dragoman.deadline import remaining
+from dragoman.errors import (
+    LLMRefused,
+    LLMUnreadable,
+    RewriteError,
+    RewriteRejected,
+    RewriteTimeout,
+)
+from dragoman.protocols import Rewriter
+from dragoman.telemetry import Events, log
+from dragoman.types import Outcome, Rewriting, RuleHit, Step, Usage
+
+Run: TypeAlias = Generator[Awaitable[Rewriting], Rewriting, Rewriting]
+OUTCOMES: tuple[tuple[type[RewriteError], Outcome], ...] = (
+    (RewriteTimeout, Outcome.TIMED_OUT),
+    (LLMRefused, Outcome.REFUSED),
+    (LLMUnreadable, Outcome.UNREADABLE),
+    (RewriteRejected, Outcome.REJECTED),
+    (RewriteError, Outcome.FAILED),
+)
+
+
+class Chain:
+    """Rewriters one after another; itself a rewriter.
+
+    A step that raises `RewriteError` leaves the rewriting as it was and its outcome in the record.
+    After a step held the question off-topic no other runs; after one settled it, only those with
+    `gated = False` do. Each step emits `step.start` and `step.stop` or `step.exception`.
+    """
+
+    gated = False
+
+    def __init__(self, steps: Sequence[Rewriter], name: str = "chain", events: Events | None = None) -> None:
+        self.steps = tuple(steps)
+        self.name = name
+        self.events = events or Events()
+
+    def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
+        """The rewriting after every step; an awaitable of it where a step has to be waited for."""
+        return drive(self._run(rewriting))
+
+    def _run(self, rewriting: Rewriting) -> Run:
+        for step in self.steps:
+            rewriting = yield from turn(step, rewriting, self.events)
+        return rewriting
+
+
+class Together:
+    """Rewriters side by side on the same rewriting; what each adds is joined in their order.
+
+    Local ones answer at once; those that wait, wait together, so that the slowest alone is felt.
+    """
+
+    gated = False
+
+    def __init__(self, steps: Sequence[Rewriter], name: str = "together", events: Events | None = None) -> None:
+        self.steps = tuple(steps)
+        self.name = name
+        self.events = events or Events()
+
+    def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
+        """The rewriting with every step's searches, record and changes."""
+        base = replace(rewriting, steps=())
+        given = [drive(turn(step, base, self.events)) for step in self.steps]
+        if not any(inspect.isawaitable(each) for each in given):
+            return _join(rewriting, [each for each in given if isinstance(each, Rewriting)])
+        return self._wait(rewriting, given)
+
+    async def _wait(self, rewriting: Rewriting, given: Sequence[Rewriting | Awaitable[Rewriting]]) -> Rewriting:
+        async def settle(each: Rewriting | Awaitable[Rewriting]) -> Rewriting:
+            return await each if inspect.isawaitable(each) else each
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(settle(each)) for each in given]
+        return _join(rewriting, [task.result() for task in tasks])
+
+
+def _join(rewriting: Rewriting, results: Sequence[Rewriting]) -> Rewriting:
+    joined = rewriting
+    for result in results:
+        if result.query != rewriting.query:
+            joined = replace(joined, rewritten=result.rewritten, expanded=result.expanded, terms=result.terms)
+        joined = joined.add(result.searches)
+        joined = replace(
+            joined,
+            off_topic=joined.off_topic or result.off_topic,
+            settled=joined.settled or result.settled,
+            steps=joined.steps + result.steps,
+        )
+    return joined
+
+
+def drive(run: Run) -> Rewriting | Awaitable[Rewriting]:
+    """Run as far as it goes without waiting; an awaitable of the rest where it has to wait."""
+    try:
+        waiting = next(run)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]  # a generator's value is untyped here
+    return _drive_on(run, waiting)
+
+
+async def _drive_on(run: Run, waiting: Awaitable[Rewriting]) -> Rewriting:
+    try:
+        while True:
+            try:
+                value = await waiting
+            except RewriteError as error:
+                waiting = run.throw(error)
+            else:
+                waiting = run.send(value)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+async def _within_budget(waiting: Awaitable[Rewriting]) -> Rewriting:
+    try:
+        async with asyncio.timeout(remaining()) as cut:
+            return await waiting
+    except TimeoutError as error:
+        if not cut.expired():
+            raise RewriteTimeout("the rewriter gave up waiting") from error
+        raise RewriteTimeout("the question's time was up before the rewriter answered") from error
+
+
+def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
+    """One step's turn, timed, with its record added."""
+    if isinstance(step, Chain):  # its steps keep their own records
+        return (yield from step._run(rewriting))
+    if isinstance(step, Together):  # likewise, each within the budget
+        inner = step(rewriting)
+        return (yield inner) if inspect.isawaitable(inner) else inner
+    if (rewriting.off_topic or rewriting.settled) and (getattr(step, "gated", True) or rewriting.off_topic):
+        reason = "off-topic" if rewriting.off_topic else rewriting.settled
+        return _record(rewriting, rewriting, step.name, Outcome.SKIPPED, 0.0, reason)
+    if events:
+        events.emit("step.start", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
+    began = time.perf_counter()
+    try:
+        given = step(rewriting)
+        after: Rewriting = (yield _within_budget(given)) if inspect.isawaitable(given) else given
+    except RewriteError as error:
+        took = time.perf_counter() - began
+        outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
+        log.warning("%s did not answer: %s (%s)", step.name, outcome, type(error).__name__)  # no text in the log
+        if events:
+            events.emit(
+                "step.exception",
+                question=rewriting.question,
+                rewriter=step.name,
+                outcome=outcome,
+                error=error,
+                seconds=took,
+            )
+        return _record(rewriting, rewriting, step.name, outcome, took, str(error))
+    took = time.perf_counter() - began
+    recorded = _record(rewriting, after, step.name, _outcome(rewriting, after), took)
+    if events:
+        events.emit(
+            "step.stop",
+            question=rewriting.question,
+            rewriter=step.name,
+            outcome=recorded.steps[-1].outcome,
+            rewriting=recorded,
+            seconds=took,
+        )
+    return recorded
+
+
+def _outcome(before: Rewriting, after: Rewriting) -> Outcome:
+    if after.off_topic and not before.off_topic:
+        return Outcome.OFF_TOPIC
+    changed = (before.query, before.terms, before.searches) != (after.query, after.terms, after.searches)
+    return Outcome.REWRITTEN if changed else Outcome.UNCHANGED
+
+
+def _record(
+    before: Rewriting, after: Rewriting, name: str, outcome: Outcome, seconds: float, reason: str = ""
+) -> Rewriting:
+    notes = after.notes
+    step = Step(
+        name,
+        outcome,
+        before=before.query,
+        after=_changes(before, after),
+        seconds=seconds,
+        reason=reason or "; ".join([*(n for n in notes if isinstance(n, str)), *_newly_settled(before, after)]),
+        rules=tuple(n for n in notes if isinstance(n, RuleHit)),
+        usage=next((n for n in notes if isinstance(n, Usage)), Usage()),
+    )
+    return replace(after, steps=(*after.steps, step), notes=())
+
+
+def _newly_settled(before: Rewriting, after: Rewriting) -> tuple[str, ...]:
+    return (after.settled,) if after.settled and not before.settled else ()
+
+
+def _changes(before: Rewriting, after: Rewriting) -> tuple[str, ...]:
+    known = set(before.searches)
+    query = (after.query,) if after.query != before.query else ()
+    return query + tuple(search.text for search in after.searches if search not in known)

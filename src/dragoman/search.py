@@ -1,0 +1,185 @@
+"""Searches x retrievers -> rankings, each once, within the question's budget.
+
+A `Pool` belongs to one question. Whatever is started in it is run once, however many steps ask
+for it: feedback reads the same first rankings that are fused in the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from dragoman.deadline import remaining
+from dragoman.errors import RetrievalError
+from dragoman.protocols import Retriever
+from dragoman.telemetry import Events, log
+from dragoman.types import Failure, Metadata, Outcome, Ranking, Rewriting, Search
+
+Found: TypeAlias = Ranking | Failure
+Key: TypeAlias = tuple[str, tuple[tuple[str, float], ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each search counts in the fusion, by where it came from.
+
+    Attributes:
+        question: the question as asked, while nothing else was made of it.
+        asked: the question as asked beside a rewritten or expanded query; 0 leaves it out.
+        query: the rewritten or expanded query.
+        origins: name of the step that wrote a search -> factor on that search's own weight.
+        retrievers: name of a retriever -> factor on all its rankings.
+    """
+
+    question: float = 1.0
+    asked: float = 0.5
+    query: float = 1.0
+    origins: Mapping[str, float] = field(default_factory=dict)
+    retrievers: Mapping[str, float] = field(default_factory=dict)
+
+
+def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
+    """Every search of a rewriting with its weight, the question as asked first, then the query."""
+    asked = rewriting.question.text
+    changed = rewriting.query != asked or rewriting.terms
+    first = Search(asked, "question", weights.asked or 1.0) if changed else Search(asked, "question", weights.question)
+    searches = [] if changed and weights.asked == 0 else [first]
+    if changed:
+        origin = "expanded" if rewriting.expanded is not None else "rewritten"
+        searches.append(Search(rewriting.query, origin, weights.query, rewriting.terms))
+    for search in rewriting.searches:
+        factor = weights.origins.get(search.origin, 1.0)
+        if factor > 0:
+            searches.append(replace(search, weight=search.weight * factor))
+    return tuple(searches)
+
+
+class Pool:
+    """The rankings of one question."""
+
+    def __init__(
+        self, retrievers: Sequence[Retriever], depth: int, filters: Metadata, events: Events | None = None
+    ) -> None:
+        self.retrievers = tuple(retrievers)
+        self.depth = depth
+        self.filters = filters
+        self.events = events or Events()
+        self._found: dict[Key, Found | asyncio.Task[Found]] = {}
+
+    def start(self, search: Search) -> None:
+        """Begin a search on every retriever it is meant for; those begun before go on."""
+        for retriever in self.retrievers:
+            key = (search.text, search.terms, retriever.name)
+            if key not in self._found and (not search.on or retriever.name in search.on):
+                self._found[key] = self._begin(search, retriever)
+
+    def _begin(self, search: Search, retriever: Retriever) -> Found | asyncio.Task[Found]:
+        if getattr(retriever, "inline", False):
+            return self._inline(search, retriever)
+        return asyncio.create_task(self._wait(search, retriever), name=f"dragoman {retriever.name}")
+
+    def _inline(self, search: Search, retriever: Retriever) -> Found:
+        began = self._announce(search, retriever)
+        try:
+            given = retriever(search, self.depth, self.filters)
+        except RetrievalError as error:
+            return self._failed(search, retriever, error, began)
+        if not isinstance(given, Ranking):
+            raise TypeError(
+                f"retriever {retriever.name!r} is inline and returned {type(given).__name__}, not a Ranking"
+            )
+        return self._ranked(given, search, began)
+
+    async def _wait(self, search: Search, retriever: Retriever) -> Found:
+        began = self._announce(search, retriever)
+        try:
+            async with asyncio.timeout(remaining()):
+                ranking = await _call(retriever, search, self.depth, self.filters)
+        except TimeoutError as error:
+            return self._failed(search, retriever, error, began)
+        except RetrievalError as error:
+            return self._failed(search, retriever, error, began)
+        return self._ranked(ranking, search, began)
+
+    def _announce(self, search: Search, retriever: Retriever) -> float:
+        if self.events:
+            self.events.emit("ranking.start", retriever=retriever.name, search=search)
+        return time.perf_counter()
+
+    def _ranked(self, ranking: Ranking, search: Search, began: float) -> Ranking:
+        took = time.perf_counter() - began
+        ranking = replace(ranking.top(self.depth), search=search, seconds=took)
+        if self.events:
+            self.events.emit("ranking.stop", retriever=ranking.retriever, search=search, ranking=ranking, seconds=took)
+        return ranking
+
+    def _failed(self, search: Search, retriever: Retriever, error: Exception, began: float) -> Failure:
+        late = isinstance(error, TimeoutError)
+        outcome = Outcome.TIMED_OUT if late else Outcome.FAILED
+        reason = "no answer within the question's time" if late else str(error)
+        log.warning("retriever %s did not answer: %s (%s)", retriever.name, outcome, type(error).__name__)
+        if self.events:
+            took = time.perf_counter() - began
+            self.events.emit("ranking.exception", retriever=retriever.name, search=search, error=error, seconds=took)
+        return Failure(retriever.name, search.text, reason, outcome)
+
+    async def rankings(self, searches: Sequence[Search]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
+        """The rankings of `searches` with their weights, and the retrievers that did not answer."""
+        for search in searches:
+            self.start(search)
+        rankings: list[Ranking] = []
+        failures: list[Failure] = []
+        for search in searches:
+            for retriever in self.retrievers:
+                waiting = self._found.get((search.text, search.terms, retriever.name))
+                if waiting is None or (search.on and retriever.name not in search.on):
+                    continue
+                found = await waiting if isinstance(waiting, asyncio.Task) else waiting
+                if isinstance(found, Ranking):
+                    rankings.append(replace(found, search=search))
+                else:
+                    failures.append(found)
+        return tuple(rankings), tuple(failures)
+
+    async def close(self) -> None:
+        """Cancel what nobody waits for any more."""
+        tasks = [task for task in self._found.values() if isinstance(task, asyncio.Task) and not task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_current: ContextVar[Pool | None] = ContextVar("dragoman_pool", default=None)
+
+
+@contextmanager
+def pooled(pool: Pool) -> Iterator[Pool]:
+    """Make `pool` the one that steps find with `current_pool`."""
+    token = _current.set(pool)
+    try:
+        yield pool
+    finally:
+        _current.reset(token)
+
+
+def current_pool() -> Pool | None:
+    """The pool of the question being answered here; None outside a search."""
+    return _current.get()
+
+
+async def _call(retriever: Retriever, search: Search, depth: int, filters: Metadata) -> Ranking:
+    if inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(type(retriever).__call__):
+        given: Ranking | Awaitable[Ranking] = retriever(search, depth, filters)
+    else:
+        given = await asyncio.to_thread(retriever, search, depth, filters)
+    ranking = await given if inspect.isawaitable(given) else given
+    if not isinstance(ranking, Ranking):
+        raise TypeError(f"retriever {retriever.name!r} returned {type(ranking).__name__}, not a Ranking")
+    return ranking
