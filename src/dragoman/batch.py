@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from dragoman.errors import DragomanError
@@ -16,7 +16,7 @@ CONCURRENCY = 16  # enough to hide a model's latency; few enough for a provider'
 
 async def in_order(
     work: Callable[[Q], Awaitable[A]], questions: Iterable[Q], concurrency: int = CONCURRENCY
-) -> AsyncIterator[tuple[Q, A | DragomanError]]:
+) -> AsyncGenerator[tuple[Q, A | DragomanError], None]:
     """Each question with its answer, in order; one that fails comes with its error and stops nothing.
 
     `questions` is read no further than `concurrency` ahead, so a log of any length fits in memory.

@@ -111,7 +111,8 @@ def _branches(result: Result) -> Iterator[str]:
     yield "├─ rankings"
     for ranking in result.rankings:
         best = ranking.hits[0].doc_id if ranking.hits else "nothing"
-        yield f"│  ├─ {ranking.retriever}: {ranking.search.text}  ({len(ranking)} hits, {_ms(ranking.seconds)}, best {best})"
+        found = f"{len(ranking)} hits, {_ms(ranking.seconds)}, best {best}"
+        yield f"│  ├─ {ranking.retriever}: {ranking.search.text}  ({found})"
     for failure in result.failures:
         yield f"│  ├─ {failure.retriever}: {failure.search}  ({failure.outcome}: {failure.reason})"
     yield f"└─ hits ({_ms(result.seconds)} in all)"
