@@ -1,0 +1,32 @@
+# Everything here needs python3, make and git beforehand; the rest is installed into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: test lint demo effect bench clean
+
+test: lint  ## every check: lint, types, import contract, tests
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+demo: $(INSTALLED)  ## index the shipped example and answer five questions, without a key or a network
+	$(BIN)/dragoman demo
+
+effect: $(INSTALLED)  ## what rewriting does to ranking, measured; written into docs/effect.md
+	$(BIN)/python -m bench.effect
+
+bench: $(INSTALLED)  ## what it costs, measured
+	$(BIN)/python -m bench.cost
+
+clean:
+	rm -rf .venv .demo .effect dist build
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $@

@@ -1,0 +1,217 @@
+"""The command `dragoman`. A thin face: each command reads its input, calls one function, prints.
+
+Exit status: 0 done, 1 it could not be done (why is on stderr), 2 it was called wrongly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from dragoman.errors import DragomanError, QuestionError
+
+PROFILE = "default"
+
+
+class _Group(click.Group):
+    """Turns what the package raises on purpose into a line on stderr."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except QuestionError as error:
+            _fail(str(error), 2 if "empty" in str(error) else 1)
+        except DragomanError as error:
+            _fail(str(error), 1)
+        except OSError as error:
+            _fail(f"{error.filename or 'input'}: {error.strerror or error}", 1)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    click.echo(f"dragoman: {message}", err=True)
+    sys.exit(status)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dragoman")
+@click.option("--verbose", "-v", is_flag=True, help="Log what happens, without the text of questions.")
+def main(verbose: bool) -> None:
+    """Say a question in the words a corpus uses, search, and see why each hit is there."""
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure"):  # ugly bytes are the question's, not a reason to stop
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    import logging
+
+    logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(name)s: %(message)s")
+
+
+def _options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+_question = click.argument("words", nargs=-1, metavar="QUESTION")
+_profile = click.option("--profile", metavar="NAME|FILE", help="The corpus's profile: a shipped name or a TOML file.")
+_index = click.option("--index", "index_dir", type=click.Path(path_type=Path), help="An index made by `dragoman index`.")
+_depth = click.option("--depth", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many hits.")
+_filter = click.option("--filter", "filters", multiple=True, metavar="KEY=VALUE", help="Only passages with this metadata.")
+_model = click.option("--model", metavar="SPEC", help="The rewriting model, as in openai:NAME or replay:FILE.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+_batch = click.option("--batch", type=click.Path(path_type=Path), help="One question a line, answered in order; - reads stdin.")
+_asking = _options(_question, _profile, _index, _filter, _model, _json, _batch)
+
+
+@main.command()
+@_asking
+def rewrite(**given: Any) -> None:
+    """Print the question with its noise out, in the words the corpus uses."""
+    from dragoman.record import rewriting_data
+
+    _each(given, lambda hall, asked: hall.arewrite(asked), rewriting_data, lambda rewriting: rewriting.query)
+
+
+@main.command()
+@_asking
+def rephrase(**given: Any) -> None:
+    """Print the searches a model makes of the question, one a line; nothing when it is off-topic.
+
+    Fails when the model does not answer: only `search` goes on without it.
+    """
+    from dragoman.record import rewriting_data
+
+    def lines(rewriting: Any) -> str:
+        return "\n".join(search.text for search in rewriting.searches)
+
+    _each(given, lambda hall, asked: hall.arewrite(asked), rewriting_data, lines, only="rephrase")
+
+
+@main.command()
+@_asking
+@_depth
+def search(depth: int, **given: Any) -> None:
+    """Rewrite, search, fuse; print the hits."""
+    from dragoman.record import result_data
+
+    _each(given, lambda hall, asked: hall.asearch(asked, depth), result_data, _hit_lines)
+
+
+@main.command()
+@_asking
+@_depth
+def ask(depth: int, **given: Any) -> None:
+    """Answer from the hits, with citations; quote the best passages where there is no model."""
+    from dragoman.record import answer_data
+
+    _each(given, lambda hall, asked: hall.aask(asked, depth), answer_data, _answer_text)
+
+
+@main.command()
+@_asking
+@_depth
+def explain(depth: int, **given: Any) -> None:
+    """Show the whole record as a tree: every step, search and ranking, and why each hit is there."""
+    from dragoman.record import result_data, rewriting_data, rewriting_tree, tree
+
+    if given["index_dir"] is None:
+        _each(given, lambda hall, asked: hall.arewrite(asked), rewriting_data, rewriting_tree)
+    else:
+        _each(given, lambda hall, asked: hall.asearch(asked, depth), result_data, tree)
+
+
+def _hit_lines(result: Any) -> str:
+    lines = [f"{f.retriever} did not answer: {f.reason}" for f in result.failures]
+    width = max((len(hit.doc_id) for hit in result.hits), default=0)
+    for rank, hit in enumerate(result.hits, start=1):
+        lines.append(f"{rank:>3}  {hit.doc_id:<{width}}  {hit.score:7.3f}  {hit.title or hit.text[:80]}")
+    return "\n".join(lines) or "no passage matches"
+
+
+def _answer_text(answer: Any) -> str:
+    if answer.reason:
+        return f"(passages, because {answer.reason})\n\n{answer.text}"
+    return f"(passages, no model)\n\n{answer.text}" if answer.quoted else answer.text
+
+
+def _each(
+    given: dict[str, Any],
+    work: Callable[..., Any],
+    data: Callable[[Any], dict[str, Any]],
+    show: Callable[[Any], str],
+    only: str | None = None,
+) -> None:
+    """Run `work` on the question, or on every line of the batch, and print each in order."""
+    from dragoman.portal import run
+
+    status = run(_run_each(given, work, lambda value: json.dumps(data(value), ensure_ascii=False)
+                           if given["as_json"] else show(value), only))
+    if status:
+        sys.exit(status)
+
+
+async def _run_each(
+    given: dict[str, Any], work: Callable[..., Any], show: Callable[[Any], str], only: str | None
+) -> int:
+    from dragoman.batch import in_order
+    from dragoman.profile import open_dragoman
+    from dragoman.types import Question
+
+    filters = dict(_pair(text) for text in given["filters"])
+    questions = _lines(given["batch"]) if given["batch"] else iter([_ask(given["words"])])
+    status = 0
+    hall = await open_dragoman(
+        given["profile"] or PROFILE, index=given["index_dir"], model=given["model"], only=only
+    )
+    async with hall:
+
+        async def one(text: str) -> Any:
+            return await work(hall, Question(text, filters=filters))
+
+        async for text, value in in_order(one, questions):
+            if isinstance(value, DragomanError):
+                if not given["batch"]:
+                    raise value
+                status = 1
+                click.echo(f"dragoman: {text[:80]}: {value}", err=True)
+                click.echo(json.dumps({"question": text, "error": str(value)}) if given["as_json"] else "")
+            else:
+                printed = show(value)
+                if printed or given["batch"]:
+                    click.echo(printed)
+    return status
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--filter")
+    return key.removeprefix("metadata."), value
+
+
+def _ask(words: tuple[str, ...]) -> str:
+    text = " ".join(words)
+    if not words and not sys.stdin.isatty():
+        text = sys.stdin.read().strip()
+    if not text.strip():
+        raise click.UsageError("give a question, as arguments or on standard input")
+    return text
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with click.open_file(str(path), encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.strip():
+                yield line.strip()
+
+
+if __name__ == "__main__":
+    main()
