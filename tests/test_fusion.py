@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.fusion import FUSIONS, min_max, reserve, rrf, standardised
+from dragoman.search import Weights
 from dragoman.types import Hit, Ranking, Search
 
 LISTS = st.lists(
@@ -29,7 +30,8 @@ def test_rrf_is_the_sum_of_reciprocal_ranks() -> None:
 
 
 def test_rrf_honours_the_weights_of_searches_and_retrievers() -> None:
-    fused = rrf([ranking({"a": 1}, weight=2.0), ranking({"b": 1}, retriever="meaning")], {"meaning": 3.0}, k=0)
+    weigh = Weights(retrievers={"meaning": 3.0}).weigh
+    fused = rrf([ranking({"a": 1}, weight=2.0), ranking({"b": 1}, retriever="meaning")], weigh, k=0)
     assert [(hit.doc_id, hit.score) for hit in fused] == [("b", 3.0), ("a", 2.0)]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.deadline import budget
 from dragoman.errors import RetrievalError
-from dragoman.search import Pool, Weights, plan
+from dragoman.search import ByLength, Pool, Weights, plan
 from dragoman.types import Failure, Hit, Metadata, Outcome, Ranking, Rewriting, Search
 
 
@@ -142,3 +142,13 @@ async def test_closing_cancels_what_nobody_waits_for() -> None:
     await asyncio.sleep(0)
     await pool.close()
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("dragoman")]
+
+
+def test_meaning_weighs_more_the_more_a_search_says() -> None:
+    weigh = Weights(retrievers={"meaning": ByLength(0.3, 0.3, 1.5)}).weigh
+    weights = {
+        text: weigh(Ranking(Search(text, weight=2.0), "meaning"))
+        for text in ("ddt", "the speed limit", "who must stop for a school bus with lights on at a red signal")
+    }
+    assert list(weights.values()) == pytest.approx([0.6, 1.2, 3.0])
+    assert weigh(Ranking(Search("ddt", weight=2.0), "words")) == 2.0

@@ -134,10 +134,10 @@ class Dragoman:
     def fuse(self, rankings: Sequence[Ranking]) -> tuple[Hit, ...]:
         """Rankings -> one list; the best of the question as asked keeps its reserved place."""
         settings = self.settings
-        fused = settings.fuse(rankings, settings.weights.retrievers)
+        fused = settings.fuse(rankings, settings.weights.weigh)
         if not settings.reserve:
             return fused
-        own = settings.fuse([r for r in rankings if r.search.origin == "question"], settings.weights.retrievers)
+        own = settings.fuse([r for r in rankings if r.search.origin == "question"], settings.weights.weigh)
         return fusion.reserve(fused, own[0].doc_id if own else None, settings.reserve)
 
     def ask(self, question: Question | str, depth: int = DEPTH) -> Answer:

@@ -15,31 +15,30 @@ from dragoman.types import Contribution, Hit, Ranking
 
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
 Shares = Callable[[Ranking], Sequence[float]]
+Weigh = Callable[[Ranking], float]  # a ranking -> its weight; by default its search's own
 
 
 class Fusion(Protocol):
-    """Rankings into one list; `weights` is retriever name -> weight, 1 for those not named."""
+    """Rankings into one list, each with the weight that `weigh` gives it."""
 
-    def __call__(
-        self, rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None, /
-    ) -> tuple[Hit, ...]:
+    def __call__(self, rankings: Sequence[Ranking], weigh: Weigh | None = None, /) -> tuple[Hit, ...]:
         """The fused list, best first, each hit with its shares in `because`."""
         ...
 
 
-def rrf(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None, k: int = RRF_K) -> tuple[Hit, ...]:
+def rrf(rankings: Sequence[Ranking], weigh: Weigh | None = None, k: int = RRF_K) -> tuple[Hit, ...]:
     """Reciprocal rank fusion: a document's score is the sum over rankings of weight / (k + rank).
 
     Args:
-        weights: retriever name -> weight, multiplied with the search's own; 1 for those not named.
+        weigh: a ranking -> its weight; its search's own weight where this is left out.
         k: the constant of Cormack, Clarke and Buettcher (SIGIR 2009), at least 0.
     """
     if k < 0:
         raise ValueError(f"RRF's k is at least 0, not {k}")
-    return _fuse(rankings, weights, lambda ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
+    return _fuse(rankings, weigh, lambda ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
 
 
-def standardised(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
+def standardised(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hit, ...]:
     """Weighted sum of standardised scores: each ranking's (score - its lowest) / its standard deviation.
 
     A z-score (Webber, Moffat and Zobel, SIGIR 2008) shifted so that a ranking's last hit, and a
@@ -47,15 +46,15 @@ def standardised(rankings: Sequence[Ranking], weights: Mapping[str, float] | Non
     the rest it counts for more than its rank could say. A ranking whose scores are all equal gives
     every document 1.
     """
-    return _fuse(rankings, weights, _standardised)
+    return _fuse(rankings, weigh, _standardised)
 
 
-def min_max(rankings: Sequence[Ranking], weights: Mapping[str, float] | None = None) -> tuple[Hit, ...]:
+def min_max(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hit, ...]:
     """Weighted sum of each ranking's scores scaled to [0, 1] by its best and worst (CombSUM).
 
     Fox and Shaw (TREC-2, 1994). A ranking whose scores are all equal gives every document 1.
     """
-    return _fuse(rankings, weights, _min_max)
+    return _fuse(rankings, weigh, _min_max)
 
 
 FUSIONS: Mapping[str, Fusion] = {"rrf": rrf, "standardised": standardised, "min_max": min_max}
@@ -74,14 +73,14 @@ def _min_max(ranking: Ranking) -> list[float]:
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
 
-def _fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] | None, shares: Shares) -> tuple[Hit, ...]:
+def _fuse(rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> tuple[Hit, ...]:
     found: dict[str, Hit] = {}
     because: dict[str, list[Contribution]] = {}
     for ranking in rankings:
         if not ranking.hits:
             continue
         search = ranking.search
-        weight = search.weight * (weights or {}).get(ranking.retriever, 1.0)
+        weight = search.weight if weigh is None else weigh(ranking)
         for rank, (hit, share) in enumerate(zip(ranking.hits, shares(ranking), strict=True), start=1):
             found.setdefault(hit.doc_id, hit)
             because.setdefault(hit.doc_id, []).append(

@@ -19,10 +19,27 @@ from dragoman.deadline import remaining
 from dragoman.errors import RetrievalError
 from dragoman.protocols import Retriever
 from dragoman.telemetry import Events, log
+from dragoman.text import stems
 from dragoman.types import Failure, Metadata, Outcome, Ranking, Rewriting, Search
 
 Found: TypeAlias = Ranking | Failure
 Key: TypeAlias = tuple[str, tuple[tuple[str, float], ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ByLength:
+    """A retriever's weight that grows with the telling words of a search: `per_word` each, within bounds.
+
+    One word is best looked up as it stands; a sentence says more by its meaning.
+    """
+
+    per_word: float = 0.3
+    least: float = 0.3
+    most: float = 1.5
+
+    def __call__(self, text: str, language: str) -> float:
+        """The weight for one search's text."""
+        return min(self.most, max(self.least, self.per_word * len(set(stems(text, language)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +51,23 @@ class Weights:
         asked: the question as asked beside a rewritten or expanded query; 0 leaves it out.
         query: the rewritten or expanded query.
         origins: name of the step that wrote a search -> factor on that search's own weight.
-        retrievers: name of a retriever -> factor on all its rankings.
+        retrievers: name of a retriever -> factor on all its rankings, a number or by length.
+        language: whose stop words are no telling words.
     """
 
     question: float = 1.0
     asked: float = 0.5
     query: float = 1.0
     origins: Mapping[str, float] = field(default_factory=dict)
-    retrievers: Mapping[str, float] = field(default_factory=dict)
+    retrievers: Mapping[str, float | ByLength] = field(default_factory=lambda: {"meaning": ByLength()})
+    language: str = "en"
+
+    def weigh(self, ranking: Ranking) -> float:
+        """A ranking's weight in the fusion: its search's, times its retriever's for that search."""
+        factor = self.retrievers.get(ranking.retriever, 1.0)
+        if isinstance(factor, ByLength):
+            factor = factor(ranking.search.text, self.language)
+        return ranking.search.weight * factor
 
 
 def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
