@@ -1,0 +1,5 @@
+"""Retrievers: one file an engine. The embedded index, and any callable."""
+
+from dragoman.retrievers.embedded import EmbeddedIndex, IndexSummary, build_index, open_index
+
+__all__ = ["EmbeddedIndex", "IndexSummary", "build_index", "open_index"]

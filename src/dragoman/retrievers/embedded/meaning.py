@@ -1,0 +1,126 @@
+"""Meaning: cosine of sentence embeddings (Reimers and Gurevych 2019), as a retriever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import MissingExtraError, RetrievalError
+from dragoman.retrievers.embedded.layout import Model
+from dragoman.retrievers.embedded.vectors import Numbers, VectorTable
+from dragoman.retrievers.embedded.words import Shelf, hits_of
+from dragoman.retrievers.embedders import Embedder, is_local
+from dragoman.types import Metadata, Ranking, Search
+
+PROBE = "What a model makes of this sentence tells it from another."
+_PROBE_DIGITS = 4
+# Quantised arithmetic differs a little between processors; another model is nowhere near.
+_PROBE_COSINE = 0.98
+_QUESTIONS_KEPT = 4_096  # 6 MB of vectors
+
+
+def model_of(embedder: Embedder) -> Model:
+    """What an index records of the embedder that makes its vectors."""
+    probe = embedder([PROBE])[0]
+    rounded = tuple(round(float(x), _PROBE_DIGITS) for x in probe)
+    return Model(embedder.name, embedder.fingerprint, len(probe), rounded)
+
+
+class QuestionVectors:
+    """Vectors of questions and searches; one that was just asked for is not computed again.
+
+    The model is loaded, and held to what the index recorded of it, at the first question.
+    """
+
+    def __init__(self, index: Path, load: Callable[[], Embedder], model: Model) -> None:
+        self._index, self._load, self._model = index, load, model
+        self.local = is_local(model.name)
+        self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The index's embedder, loaded.
+
+        Raises:
+            RetrievalError: it is not installed, or is not the one that the index was built with.
+        """
+        try:
+            embedder = self._load()
+        except MissingExtraError as exc:
+            raise RetrievalError(f"{self._index}: {exc}") from exc
+        probe = embedder([PROBE])[0]
+        same = len(probe) == self._model.dimensions and float(probe @ np.array(self._model.probe)) >= _PROBE_COSINE
+        if not same:
+            raise RetrievalError(
+                f"{self._index} was built with another model than {embedder.name!r} is now; build it again"
+            )
+        return embedder
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Embed in one batch those of `texts` that are not at hand yet."""
+        with self._lock:
+            missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        if not missing:
+            return
+        vectors = self.embedder(missing)
+        with self._lock:
+            self._kept.update(zip(missing, vectors, strict=True))
+            while len(self._kept) > _QUESTIONS_KEPT:
+                self._kept.popitem(last=False)
+
+    def __call__(self, text: str) -> NDArray[np.float32]:
+        """The vector of one text, (dimensions,), norm 1."""
+        with self._lock:
+            kept = self._kept.get(text)
+            if kept is not None:
+                self._kept.move_to_end(text)
+                return kept
+        vector: NDArray[np.float32] = self.embedder([text])[0]
+        with self._lock:
+            self._kept[text] = vector
+            while len(self._kept) > _QUESTIONS_KEPT:
+                self._kept.popitem(last=False)
+        return vector
+
+
+class Meaning:
+    """Nearness of meaning, to whole passages or to titles alone, as a retriever.
+
+    Attributes:
+        inline: it may be called where it stands; not so when its embedder waits for another machine.
+    """
+
+    def __init__(self, name: str, table: Callable[[], VectorTable], questions: QuestionVectors, shelf: Shelf) -> None:
+        self.name = name
+        self.inline = questions.local
+        self._open_table, self._questions, self._shelf = table, questions, shelf
+
+    @cached_property
+    def _table(self) -> VectorTable:
+        return self._open_table()
+
+    def prepare(self, searches: Sequence[Search]) -> None:
+        """Embed several searches in one batch, ahead of their calls."""
+        self._questions.prepare([search.text for search in searches])
+
+    def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
+        """At most `depth` hits, those with a cosine above 0.
+
+        Raises:
+            RetrievalError: the model is not installed, not the index's, or failed.
+        """
+        started = time.perf_counter()
+        if depth <= 0:
+            return Ranking(search, self.name)
+        allowed: Numbers | None = self._shelf.reader.allowed(frozenset(filters.items())) if filters else None
+        scores, numbers = self._table.nearest(self._questions(search.text), depth, allowed)
+        hits = tuple(hits_of(self._shelf.passages, numbers, scores))
+        return Ranking(search, self.name, hits, time.perf_counter() - started).top(depth)

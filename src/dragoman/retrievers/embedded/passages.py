@@ -1,0 +1,93 @@
+"""The passages themselves, on disk: JSON lines, found by number through an array of their ends."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import shutil
+from array import array
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.errors import RetrievalError
+from dragoman.retrievers.documents.document import Document
+from dragoman.retrievers.embedded.layout import PASSAGE_ENDS, PASSAGES
+
+# Passages are some kilobytes each, so this stays under about 30 MB.
+_KEPT_IN_MEMORY = 8_192
+
+
+class Passage(NamedTuple):
+    """What a hit carries."""
+
+    doc_id: str
+    title: str
+    text: str
+    metadata: Mapping[str, str]
+
+
+class PassageWriter:
+    """Appends passages; a passage's number is how many stand before it."""
+
+    def __init__(self, generation: Path, earlier: Path | None = None) -> None:
+        self._generation = generation
+        self._ends = array("Q")
+        if earlier is not None:
+            shutil.copyfile(earlier / PASSAGES, generation / PASSAGES)
+            self._ends.frombytes(np.load(earlier / PASSAGE_ENDS).astype(np.uint64).tobytes())
+        self._file = (generation / PASSAGES).open("ab")
+        self._end = self._ends[-1] if self._ends else 0
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def add(self, document: Document) -> int:
+        """Write one passage and return its number."""
+        row = [document.doc_id, document.title, document.text, dict(document.metadata)]
+        line = json.dumps(row, ensure_ascii=False).encode() + b"\n"
+        self._file.write(line)
+        self._end += len(line)
+        self._ends.append(self._end)
+        return len(self._ends) - 1
+
+    def close(self) -> None:
+        """Finish both files."""
+        self._file.close()
+        np.save(self._generation / PASSAGE_ENDS, np.frombuffer(self._ends, np.uint64))
+
+    def abandon(self) -> None:
+        """Let go of the file; the generation will not count."""
+        self._file.close()
+
+
+class Passages:
+    """Reads passages by number. Safe for any number of threads."""
+
+    def __init__(self, generation: Path) -> None:
+        self._ends = np.load(generation / PASSAGE_ENDS, mmap_mode="r")
+        with (generation / PASSAGES).open("rb") as file:
+            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._cached = lru_cache(maxsize=_KEPT_IN_MEMORY)(self._read)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, number: int) -> Passage:
+        return self._cached(number)
+
+    def _read(self, number: int) -> Passage:
+        start = int(self._ends[number - 1]) if number else 0
+        try:
+            doc_id, title, text, metadata = json.loads(self._lines[start : int(self._ends[number])])
+        except ValueError as exc:  # also a closed map's
+            raise RetrievalError(f"passage {number} cannot be read ({exc}); build the index again") from exc
+        return Passage(doc_id, title, text, metadata)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._cached.cache_clear()
+        self._lines.close()

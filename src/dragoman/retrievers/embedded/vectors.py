@@ -1,0 +1,188 @@
+"""Vectors on disk and the search among them: exact while they are few, a graph (HNSW) beyond.
+
+A passage has one vector, or one for each of its windows; it scores as its nearest. Rows lie in the order
+of the passages' numbers. Two files a table: `NAME.f16`, the rows (n, dimensions) as float16, and
+`NAME.owners.npy`, the number of each row's passage; beyond `EXACT_UP_TO` rows a third, `NAME.usearch`
+(Malkov and Yashunin 2020).
+"""
+
+from __future__ import annotations
+
+import shutil
+from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import MissingExtraError
+
+Numbers: TypeAlias = NDArray[np.uint32]
+Scores: TypeAlias = NDArray[np.float32]
+
+# Measured on two cores, 384 dimensions: 20,000 rows take some 3 ms, 30 MB and miss nothing.
+EXACT_UP_TO = 20_000
+# HNSW with these settings finds over .95 of the true first 100 among 100,000 rows in about 1 ms.
+_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
+_COPIED_AT_ONCE = 8_192  # rows turned into float32 at a time while building
+_SUBSETS_KEPT = 4  # of at most EXACT_UP_TO rows, 30 MB each
+
+
+class VectorWriter:
+    """Appends rows to a new generation's table, beginning with an earlier one's."""
+
+    def __init__(self, generation: Path, name: str, earlier: Path | None = None) -> None:
+        self._rows = generation / f"{name}.f16"
+        self._owners_file = generation / f"{name}.owners.npy"
+        self._graph = generation / f"{name}.usearch"
+        self._earlier_graph = earlier / self._graph.name if earlier is not None else None
+        self._owners = array("I")
+        self._dimensions = 0
+        if earlier is not None:
+            shutil.copyfile(earlier / self._rows.name, self._rows)
+            self._owners.frombytes(np.load(earlier / self._owners_file.name).astype(np.uint32).tobytes())
+        self._file = self._rows.open("ab")
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def add(self, numbers: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Write rows, each belonging to the passage of the same place in `numbers` (ascending)."""
+        self._dimensions = vectors.shape[1]
+        self._file.write(vectors.astype(np.float16).tobytes())
+        self._owners.extend(numbers)
+
+    def close(self) -> None:
+        """Finish the files, the graph too where there are enough rows for one."""
+        self._file.close()
+        np.save(self._owners_file, np.frombuffer(self._owners, np.uint32))
+        if len(self._owners) > EXACT_UP_TO:
+            self._build_graph()
+
+    def _build_graph(self) -> None:
+        dimensions = self._dimensions or self._rows.stat().st_size // 2 // len(self._owners)
+        rows = np.memmap(self._rows, np.float16, "r", shape=(len(self._owners), dimensions))
+        graph = _graph(dimensions)
+        if self._earlier_graph is not None and self._earlier_graph.exists():
+            graph.load(str(self._earlier_graph))
+        for start in range(len(graph), len(rows), _COPIED_AT_ONCE):
+            part = np.asarray(rows[start : start + _COPIED_AT_ONCE])
+            graph.add(np.arange(start, start + len(part), dtype=np.uint64), part)
+        graph.save(str(self._graph))
+
+    def abandon(self) -> None:
+        """Let go of the file; the generation will not count."""
+        self._file.close()
+
+
+def _graph(dimensions: int) -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError as exc:
+        raise MissingExtraError(f"an index of more than {EXACT_UP_TO:,} vectors", "meaning") from exc
+    return Index(
+        ndim=dimensions,
+        metric="ip",
+        dtype="f16",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EXPANSION_ADD,
+        expansion_search=_EXPANSION_SEARCH,
+    )
+
+
+class VectorTable:
+    """One generation's rows, open for searching. Safe for any number of threads.
+
+    Args:
+        passages: how many numbers there are.
+        replaced: numbers that are never found.
+    """
+
+    def __init__(self, generation: Path, name: str, dimensions: int, passages: int, replaced: Sequence[int]) -> None:
+        self._owners: Numbers = np.load(generation / f"{name}.owners.npy")
+        self._rows = np.memmap(generation / f"{name}.f16", np.float16, "r", shape=(len(self._owners), dimensions))
+        self._alive = np.ones(passages, bool)
+        self._alive[list(replaced)] = False
+        self._one_each = len(self._owners) == passages
+        self._subset = lru_cache(_SUBSETS_KEPT)(self._read_subset)
+        self._graph: Any = None
+        if len(self._owners) > EXACT_UP_TO:
+            self._graph = _graph(dimensions)
+            self._graph.view(str(generation / f"{name}.usearch"))
+            self._all: NDArray[np.float32] = np.zeros((0, dimensions), np.float32)
+        else:
+            self._all = self._rows.astype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def nearest(self, vector: NDArray[np.float32], depth: int, allowed: Numbers | None) -> tuple[Scores, Numbers]:
+        """Cosines and numbers of the `depth` nearest passages among `allowed` (ascending; None: all).
+
+        In no particular order. Passages as near as the last one are all given.
+        """
+        if allowed is not None and not len(allowed):
+            return np.zeros(0, np.float32), np.zeros(0, np.uint32)
+        if self._graph is None:
+            scores = self._best_of(self._all @ vector, self._owners)
+            return _top(*self._living(*scores, allowed), depth)
+        if allowed is not None:
+            rows = self._rows_of(allowed)
+            if len(rows) <= EXACT_UP_TO:
+                vectors, owners = self._subset(allowed.tobytes())
+                return _top(*self._living(*self._best_of(vectors @ vector, owners), None), depth)
+        return self._by_graph(vector, depth, allowed)
+
+    def _rows_of(self, numbers: Numbers) -> NDArray[np.intp]:
+        if self._one_each:
+            return numbers.astype(np.intp)
+        wanted = np.zeros(len(self._alive), bool)
+        wanted[numbers] = True
+        return np.flatnonzero(wanted[self._owners])
+
+    def _read_subset(self, numbers: bytes) -> tuple[NDArray[np.float32], Numbers]:
+        rows = self._rows_of(np.frombuffer(numbers, np.uint32))
+        return self._rows[rows].astype(np.float32), self._owners[rows]
+
+    def _best_of(self, scores: Scores, owners: Numbers) -> tuple[Scores, Numbers]:
+        """Each passage's best row; `owners` ascending."""
+        if self._one_each or not len(owners):
+            return scores, owners
+        starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]])
+        return np.maximum.reduceat(scores, starts), owners[starts]
+
+    def _living(self, scores: Scores, numbers: Numbers, allowed: Numbers | None) -> tuple[Scores, Numbers]:
+        keep = self._alive[numbers]
+        if allowed is not None:
+            wanted = np.zeros(len(self._alive), bool)
+            wanted[allowed] = True
+            keep &= wanted[numbers]
+        return (scores, numbers) if keep.all() else (scores[keep], numbers[keep])
+
+    def _by_graph(self, vector: NDArray[np.float32], depth: int, allowed: Numbers | None) -> tuple[Scores, Numbers]:
+        """Fetch more and more of the nearest rows until `depth` passages among them will do."""
+        share = 1.0 if allowed is None else len(allowed) / len(self._alive)
+        count = int(depth * 1.5 / share) + 16
+        while True:
+            found = self._graph.search(vector.astype(np.float16), min(count, len(self._owners)))
+            rows = np.sort(np.asarray(found.keys, np.intp))
+            exact = self._rows[rows].astype(np.float32) @ vector
+            scores, numbers = self._living(*self._best_of(exact, self._owners[rows]), allowed)
+            if len(numbers) >= depth or count >= len(self._owners):
+                return _top(scores, numbers, depth)
+            count *= 4
+
+
+def _top(scores: Scores, numbers: Numbers, depth: int) -> tuple[Scores, Numbers]:
+    if len(scores) <= depth:
+        return scores, numbers
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    # Equal passages at the cut are settled by their ids, which are not known here; a corpus of
+    # thousands of equal ones is cut where it lies.
+    best = np.flatnonzero(scores >= least)
+    if len(best) > 4 * depth:
+        best = best[np.argsort(-scores[best], kind="stable")[: 4 * depth]]
+    return scores[best], numbers[best]
