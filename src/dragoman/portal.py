@@ -33,6 +33,16 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+async def away(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The coroutine's result, computed on the background loop, where clients' connections live.
+
+    So a client serves whichever loop asks, one after another too. Cancelled here, the coroutine is
+    cancelled there and nobody waits for its cleaning up, which may take a client seconds.
+    """
+    future = copy_context().run(asyncio.run_coroutine_threadsafe, coroutine, _background())
+    return await asyncio.wrap_future(future)
+
+
 _THREAD = "dragoman-portal"
 
 

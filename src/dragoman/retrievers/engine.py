@@ -1,0 +1,183 @@
+"""What every engine's adapter shares: the words of a search, ties at the cut, errors, vocabulary.
+
+An adapter is one file. It says how its engine finds words and how it finds meaning; both become an
+`EngineRetriever` here. Clients live on the package's own background loop (`dragoman.portal`), so one
+adapter serves any event loop, and a question that is cut never waits for a client to tidy up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dragoman import portal
+from dragoman.errors import RetrievalError
+from dragoman.retrievers.documents.document import Document
+from dragoman.retrievers.embedders import Embedder, Encode, Vectors, load_embedder
+from dragoman.text import stop_words, terms, words
+from dragoman.types import Hit, Metadata, Ranking, Search
+from dragoman.vocabulary import Vocabulary, VocabularyBuilder
+
+Fetch: TypeAlias = Callable[[Search, int, Metadata], Awaitable[list[Hit]]]
+Embed: TypeAlias = str | Embedder | Encode
+Weighted: TypeAlias = tuple[tuple[str, float], ...]
+
+MOST_WORDS = 64  # of one search; engines refuse more clauses than some hundreds to a thousand
+_LONGEST_WORD = 100  # letters; no analyser keeps longer ones, and PostgreSQL refuses 2 KB
+_SLACK = 16  # asked for beyond the depth, so that ties at the cut are mostly settled by one call
+_MOST_HITS = 16_384  # Milvus gives no more; Elasticsearch's default is 10,000
+_CODE = re.compile(r"(?=.*\d).*[.\-]")
+_PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^@]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What an engine's table calls the parts of a passage.
+
+    Attributes:
+        id: the document's own id, a text.
+        metadata: what filters ask for: an object of texts.
+        vector: the passage's embedding.
+        words: what the words ranking reads (a tsvector, a sparse vector), where the engine has such.
+    """
+
+    id: str = "doc_id"
+    title: str = "title"
+    text: str = "text"
+    metadata: str = "metadata"
+    vector: str = "vector"
+    words: str = "words"
+
+
+class EngineRetriever:
+    """One way of finding in one engine, as a retriever.
+
+    Args:
+        fetch: gives the hits, ties at the cut settled; scores of 0 or less are left out here.
+        close: closes the whole engine; may be called more than once.
+    """
+
+    def __init__(self, name: str, fetch: Fetch, close: Callable[[], Awaitable[None]]) -> None:
+        self.name, self._fetch, self._close = name, fetch, close
+
+    async def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
+        """At most `depth` hits, each with all of `filters`.
+
+        Raises:
+            RetrievalError: the engine cannot be reached, or refused.
+        """
+        started = time.perf_counter()
+        hits = await portal.away(self._hits(search, depth, filters)) if depth > 0 else []
+        ranking = Ranking(search, self.name, ranked(hits)).top(max(depth, 0))
+        return Ranking(search, self.name, ranking.hits, time.perf_counter() - started)
+
+    async def _hits(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
+        return await self._fetch(search, depth, filters)
+
+    async def aclose(self) -> None:
+        """Close the engine's connections, those of its other retrievers too."""
+        await portal.away(_awaited(self._close()))
+
+
+async def _awaited(closing: Awaitable[None]) -> None:
+    await closing
+
+
+def ranked(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Those that are hits: with a finite score above 0."""
+    return tuple(hit for hit in hits if math.isfinite(hit.score) and hit.score > 0)
+
+
+def asked_words(search: Search, language: str = "en") -> Weighted:
+    """The words of a search and how much each counts, the weightiest first, `MOST_WORDS` at most.
+
+    Its weighted terms where it has them, else its text. Folded and cut to letters and digits, so that
+    nothing in them can be query syntax; numbers and codes ("46.2-870") whole as well as in pieces. Stop
+    words are left out unless there is nothing else.
+    """
+    weights: dict[str, float] = {}
+    for text, weight in search.terms or ((search.text, 1.0),):
+        for word in (*terms(text), *codes(text)):
+            if len(word) <= _LONGEST_WORD:
+                weights[word] = weights.get(word, 0.0) + weight
+    stop = stop_words(language)
+    telling = {word: weight for word, weight in weights.items() if word not in stop} or weights
+    found = sorted(((word, weight) for word, weight in telling.items() if weight > 0), key=lambda pair: -pair[1])
+    return tuple(found[:MOST_WORDS])
+
+
+def codes(text: str) -> list[str]:
+    """Numbers and codes of several pieces, whole and folded: "46.2-870", "e-1234"."""
+    return [word for word in words(text) if _CODE.match(word)]
+
+
+async def settled(fetch: Callable[[int], Awaitable[list[Hit]]], depth: int, most: int = _MOST_HITS) -> list[Hit]:
+    """Hits, best first, so many that no document left out ties with one inside the depth.
+
+    For engines that order ties as they like. `fetch` is given how many to bring.
+    """
+    limit = min(depth + _SLACK, most)
+    while True:
+        hits = await fetch(limit)
+        if len(hits) < limit or limit >= most or hits[min(depth, len(hits)) - 1].score != hits[-1].score:
+            return hits
+        limit = min(limit * 4, most)
+
+
+class QuestionVector:
+    """Turns a search into the vector its meaning is looked up by."""
+
+    def __init__(self, embed: Embed) -> None:
+        self.embedder = load_embedder(embed)
+
+    async def __call__(self, text: str) -> list[float] | None:
+        """The vector, of norm 1; None for a text that means nothing to the model."""
+        vector = (await self.many([text]))[0]
+        return [float(x) for x in vector] if vector.any() else None
+
+    async def many(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of norm 1, shape (n_texts, dimensions), made in a thread."""
+        return await asyncio.to_thread(self.embedder, texts)
+
+
+@contextmanager
+def reaching(name: str, where: str, errors: tuple[type[BaseException], ...]) -> Iterator[None]:
+    """Make one error of what an engine's client raises, saying which engine, where, and what it said."""
+    try:
+        yield
+    except errors as exc:
+        said = " ".join(str(exc).split())[:300] or type(exc).__name__
+        raise RetrievalError(
+            f"{name} at {masked(where)} did not answer: {said}; "
+            "check that it runs there and that its table is laid out as the adapter expects"
+        ) from exc
+
+
+def masked(url: str) -> str:
+    """An address without its password."""
+    return _PASSWORD.sub(r"\1:***@", url)
+
+
+def as_texts(metadata: Mapping[str, Any] | None) -> dict[str, str]:
+    """Metadata as hits carry it: texts; what is nested or null is left out."""
+    plain = (metadata or {}).items()
+    return {str(k): v if isinstance(v, str) else str(v).lower() for k, v in plain if isinstance(v, str | int | float)}
+
+
+def body(document: Document) -> str:
+    """What words are looked for in: the title and the text."""
+    return f"{document.title}\n{document.text}".strip()
+
+
+async def vocabulary_of(passages: AsyncIterable[tuple[str, str]], language: str = "en") -> Vocabulary:
+    """The vocabulary of (title, text) pairs, counted in one pass in bounded memory."""
+    builder = VocabularyBuilder(language)
+    async for title, text in passages:
+        builder.add(title, text)
+    return builder.finish()
