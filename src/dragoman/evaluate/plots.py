@@ -32,11 +32,12 @@ class Axis:
         return _ROOM + (100 - 2 * _ROOM) * min(max(share, 0.0), 1.0)
 
 
-def linear(values: Sequence[float], count: int = 4) -> Axis:
-    """An axis over `values` and 0, with ticks at round numbers."""
-    low, high = min(0.0, *values), max(0.0, *values)
+def linear(values: Sequence[float], count: int = 4, about: float | None = 0.0) -> Axis:
+    """An axis over `values`, and over `about` where given, with ticks at round numbers."""
+    ends = [*values] if about is None else [*values, about]
+    low, high = min(ends), max(ends)
     if high - low < 1e-9:
-        low, high = -0.1, 0.1
+        low, high = low - 0.1, high + 0.1
     rough = (high - low) / count
     power: float = 10 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
@@ -128,17 +129,22 @@ def _cuts(parts: Mapping[str, int], whole: int) -> str:
     return "".join(lines)
 
 
-def gains(values: Sequence[float], label: str, height: int = 92) -> str:
-    """Every question's difference, the best first, as two areas about a line at 0; -1 to 1 from bottom to top."""
+def gains(values: Sequence[float], most: float, label: str, height: int = 92) -> str:
+    """Every question's difference, the best first, as two areas about a line at 0.
+
+    Args:
+        most: the difference that fills the frame to its edge; the same for plots that are compared.
+    """
     ordered = sorted(values, reverse=True)
     areas = "".join(
         f'<path class="{name}" d="{_steps(ordered, keep)}"/>'
         for name, keep in (("gain", lambda v: max(v, 0.0)), ("loss", lambda v: min(v, 0.0)))
     )
+    width = max(len(ordered), 1)
     return (
-        f'<svg role="img" class="area" width="100%" height="{height}" viewBox="0 -1 {max(len(ordered), 1)} 2" '
-        f'preserveAspectRatio="none" aria-label="{escape(label)}"><title>{escape(label)}</title>{areas}'
-        f'<line class="zero" x1="0" x2="{len(ordered)}" y1="0" y2="0"/></svg>'
+        f'<svg role="img" class="area" width="100%" height="{height}" viewBox="0 {-most:.4g} {width} {2 * most:.4g}" '
+        f'preserveAspectRatio="none" aria-label="{escape(label)}">{_tip(label)}{areas}'
+        f'<line class="zero" x1="0" x2="{width}" y1="0" y2="0"/></svg>'
     )
 
 
@@ -153,31 +159,28 @@ def _steps(ordered: Sequence[float], keep: Callable[[float], float]) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], label: str, height: int = 180) -> str:
-    """A line through points (x from 0 upwards, y), with its two scales' ends written beside it."""
+    """A line through points (x from 0 upwards, in order; y), with both scales."""
     across = Axis(0.0, max(*(x for x, _ in points), 1.0), ())
-    up = linear([y for _, y in points])
-
-    def y_of(value: float) -> float:
-        return (height - 30) * (1 - (value - up.low) / (up.high - up.low)) + 10
-
-    marks = "".join(
-        f'<line class="grid" x1="0" x2="100%" y1="{y_of(tick):.1f}" y2="{y_of(tick):.1f}"/>'
-        f'<text class="tick" x="0" y="{y_of(tick) - 3:.1f}">{_number(tick)}</text>'
-        for tick in up.ticks
-    )
-    lines = "".join(
-        f'<line class="gain wide" x1="{across.at(a[0]):.2f}%" y1="{y_of(a[1]):.1f}" '
-        f'x2="{across.at(b[0]):.2f}%" y2="{y_of(b[1]):.1f}"/>'
-        for a, b in pairwise(points)
-    )
-    dots = "".join(
-        f'<circle class="gain" cx="{across.at(x):.2f}%" cy="{y_of(y):.1f}" r="4">'
-        f"<title>{_number(x)}: {y:.3f}</title></circle>"
-        f'<text class="tick" x="{across.at(x):.2f}%" y="{height - 3}" text-anchor="{_anchor(across.at(x))}">'
-        f"{_number(x)}</text>"
-        for x, y in points
-    )
-    return svg(marks + lines + dots, height, label)
+    up = linear([y for _, y in points], about=None)
+    places = [(across.at(x), (height - 40) * (up.high - y) / (up.high - up.low) + 16, x, y) for x, y in points]
+    parts = []
+    for tick in up.ticks:
+        at = (height - 40) * (up.high - tick) / (up.high - up.low) + 16
+        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text class="tick" x="0" y="{at - 3:.1f}">{_number(tick)}</text>')
+    for (x1, y1, *_), (x2, y2, *_) in pairwise(places):
+        parts.append(f'<line class="gain wide" x1="{x1:.2f}%" y1="{y1:.1f}" x2="{x2:.2f}%" y2="{y2:.1f}"/>')
+    written = -100.0
+    for at, height_of, x, y in places:
+        tip = _tip(f"{_number(x)}: {y:.3f}")
+        parts.append(f'<circle class="gain" cx="{at:.2f}%" cy="{height_of:.1f}" r="4">{tip}</circle>')
+        if at - written >= 9:  # per cent: room for a number on a phone
+            written = at
+            anchor = _anchor(at)
+            parts.append(
+                f'<text class="tick" x="{at:.2f}%" y="{height - 3}" text-anchor="{anchor}">{_number(x)}</text>'
+            )
+    return svg("".join(parts), height, label)
 
 
 def _tip(label: str) -> str:

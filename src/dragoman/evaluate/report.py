@@ -66,7 +66,12 @@ def _head(evaluation: Evaluation) -> str:
     )
 
 
-_COLUMNS = (*MEASURES, "delta", "95% interval", "p", "won / even / lost", "harm", "gap closed", UNJUDGED)
+_COLUMNS = (
+    MAIN,
+    *("delta", "95% interval", "p", "won / even / lost", "harm", "gap closed"),
+    *(name for name in MEASURES if name != MAIN),
+    UNJUDGED,
+)
 
 
 def _table(evaluation: Evaluation) -> str:
@@ -88,8 +93,8 @@ def _table(evaluation: Evaluation) -> str:
 
 def _cells(arm: ArmResult, closed: bool) -> list[str]:
     against = arm.comparison
-    cells = [f"{arm.mean(name):.3f}" for name in MEASURES]
-    cells += [
+    cells = [
+        f"{arm.mean():.3f}",
         f"{against.delta:+.3f}",
         f"{against.low:+.3f} to {against.high:+.3f}",
         "&lt; .001" if against.p < 0.001 else f"{against.p:.3f}",
@@ -98,11 +103,17 @@ def _cells(arm: ArmResult, closed: bool) -> list[str]:
     ]
     if closed:
         cells.append("" if arm.gap_closed is None else f"{arm.gap_closed:.0%}")
+    cells += [f"{arm.mean(name):.3f}" for name in MEASURES if name != MAIN]
     return [*cells, f"{arm.mean(UNJUDGED):.0%}"]
 
 
+def _name(label: str) -> str:
+    """Escaped, and allowed to break after a plus: arms are named by their steps."""
+    return escape(label).replace("+", "+<wbr>")
+
+
 def _row(label: str, plot: str, value: str) -> str:
-    return f'<div class="row"><span>{escape(label)}</span>{plot}<span>{value}</span></div>'
+    return f'<div class="row"><span>{_name(label)}</span>{plot}<span>{value}</span></div>'
 
 
 def _differences(evaluation: Evaluation) -> str:
@@ -122,16 +133,18 @@ def _differences(evaluation: Evaluation) -> str:
 
 def _gains(evaluation: Evaluation) -> str:
     rows = []
+    gains = {arm.name: arm.values[MAIN] - evaluation.raw.values[MAIN] for arm in evaluation.others}
+    most = max(0.1, *(float(abs(gain).max()) for gain in gains.values()))
     for arm in _leader_first(evaluation):
         c = arm.comparison
-        gain = [float(value) for value in arm.values[MAIN] - evaluation.raw.values[MAIN]]
         score = f"{c.wins:,} won, {c.ties:,} even, {c.losses:,} lost"
-        plot = plots.gains(gain, f"{arm.name}: {score}")
-        rows.append(f'<div class="gainrow"><p><span>{escape(arm.name)}</span><span>{score}</span></p>{plot}</div>')
+        plot = plots.gains(gains[arm.name].tolist(), most, f"{arm.name}: {score}")
+        rows.append(f'<div class="gainrow"><p><span>{_name(arm.name)}</span><span>{score}</span></p>{plot}</div>')
     return _section(
         "Gain per question, sorted",
         "".join(rows),
-        f"One step a question, best first: above the line it gained {MAIN}, below it lost; the frame is +1 to -1.",
+        f"One step a question, best first: above the line it gained {MAIN}, below it lost. "
+        f"The frame is {most:+.2f} to {-most:.2f} for all.",
     )
 
 

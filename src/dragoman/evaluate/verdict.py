@@ -37,14 +37,14 @@ def _switch_on(evaluation: Evaluation, pays: list[ArmResult]) -> str:
     said = (
         f"Switch on {best.name}: {MAIN} {evaluation.raw.mean():.3f} -> {best.mean():.3f} "
         f"({_difference(best)}) over {_questions(evaluation)}; {_score(best)}, "
-        f"{best.milliseconds(50):.1f} ms at p50."
+        f"{_ms(best)} at p50."
     )
     if best.comparison.harm >= MUCH_HARM:
         said += f" It harms {best.comparison.harm:.0%} of the questions by more than .1: read its worst losses first."
     quick = [arm for arm in pays if arm.comparison.delta >= best.comparison.delta - SMALL]
     fastest = min(quick, key=lambda arm: arm.milliseconds(50))
     if fastest is not best and fastest.milliseconds(50) < best.milliseconds(50) / 2:
-        said += f" {fastest.name} reaches nearly as much ({fastest.mean():.3f}) in {fastest.milliseconds(50):.1f} ms."
+        said += f" {fastest.name} reaches nearly as much ({fastest.mean():.3f}) in {_ms(fastest)}."
     return said
 
 
@@ -82,6 +82,11 @@ def _difference(arm: ArmResult) -> str:
 
 def _p(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".")
+
+
+def _ms(arm: ArmResult) -> str:
+    ms = arm.milliseconds(50)
+    return f"{ms:.1f} ms" if ms < 100 else f"{ms:,.0f} ms"
 
 
 def _score(arm: ArmResult) -> str:
