@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -23,7 +23,7 @@ from dragoman.text import stems
 from dragoman.types import Failure, Metadata, Outcome, Ranking, Rewriting, Search
 
 Found: TypeAlias = Ranking | Failure
-Key: TypeAlias = tuple[str, tuple[tuple[str, float], ...], str]
+Key: TypeAlias = tuple[str, tuple[tuple[str, float], ...], tuple[float, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,21 @@ class Pool:
     def start(self, search: Search) -> None:
         """Begin a search on every retriever it is meant for; those begun before go on."""
         for retriever in self.retrievers:
-            key = (search.text, search.terms, retriever.name)
+            key = _key(search, retriever)
             if key not in self._found and (not search.on or retriever.name in search.on):
                 self._found[key] = self._begin(search, retriever)
+
+    def _prepare(self, searches: Sequence[Search]) -> None:
+        """Let a retriever that can embed several searches at once do so."""
+        for retriever in self.retrievers:
+            prepare = getattr(retriever, "prepare", None)
+            if prepare is None or not getattr(retriever, "inline", False):
+                continue
+            new = [s for s in searches if not s.on or retriever.name in s.on]
+            new = [s for s in new if not s.vector and _key(s, retriever) not in self._found]
+            if len(new) > 1:
+                with suppress(RetrievalError):  # it fails again, and is recorded, at the search itself
+                    prepare(new)
 
     def _begin(self, search: Search, retriever: Retriever) -> Found | asyncio.Task[Found]:
         if getattr(retriever, "inline", False):
@@ -157,13 +169,14 @@ class Pool:
 
     async def rankings(self, searches: Sequence[Search]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
         """The rankings of `searches` with their weights, and the retrievers that did not answer."""
+        self._prepare(searches)
         for search in searches:
             self.start(search)
         rankings: list[Ranking] = []
         failures: list[Failure] = []
         for search in searches:
             for retriever in self.retrievers:
-                waiting = self._found.get((search.text, search.terms, retriever.name))
+                waiting = self._found.get(_key(search, retriever))
                 if waiting is None or (search.on and retriever.name not in search.on):
                     continue
                 found = await waiting if isinstance(waiting, asyncio.Task) else waiting
@@ -180,6 +193,10 @@ class Pool:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _key(search: Search, retriever: Retriever) -> Key:
+    return search.text, search.terms, search.vector, retriever.name
 
 
 _current: ContextVar[Pool | None] = ContextVar("dragoman_pool", default=None)

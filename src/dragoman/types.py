@@ -94,6 +94,8 @@ class Search:
         weight: its share in the fusion against the other searches; above 0.
         terms: words with weights, for engines that can boost terms; they stand for `text` there.
         on: names of the retrievers it is meant for; empty for all of them.
+        vector: stands for `text` where meaning is searched: (dimensions,) of the index's own
+            embedder, norm 1; empty: the text is embedded.
     """
 
     text: str
@@ -101,6 +103,7 @@ class Search:
     weight: float = 1.0
     terms: tuple[tuple[str, float], ...] = ()
     on: tuple[str, ...] = ()
+    vector: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", sanitize(self.text))
@@ -197,10 +200,10 @@ class Rewriting:
 
     def add(self, searches: Iterable[Search]) -> Rewriting:
         """With more searches, those already there (same text, terms and retrievers) left out."""
-        seen = {(s.text.casefold(), s.terms, s.on) for s in self.searches}
+        seen = {_same(search) for search in self.searches}
         new: list[Search] = []
         for search in searches:
-            key = (search.text.casefold(), search.terms, search.on)
+            key = _same(search)
             if key not in seen:
                 seen.add(key)
                 new.append(search)
@@ -332,6 +335,10 @@ class Answer:
     quoted: bool = False
     removed: int = 0
     reason: str = ""
+
+
+def _same(search: Search) -> tuple[object, ...]:
+    return search.text.casefold(), search.terms, search.on, search.vector
 
 
 def searches_of(texts: Sequence[str], origin: str, weight: float = 1.0) -> tuple[Search, ...]:

@@ -227,7 +227,14 @@ def _kept(before: Rewriting, after: Rewriting) -> dict[str, Any]:
 
 def _restored(before: Rewriting, kept: dict[str, Any]) -> Rewriting:
     searches = [
-        Search(s["text"], s["origin"], s["weight"], tuple((t, w) for t, w in s["terms"]), tuple(s["on"]))
+        Search(
+            s["text"],
+            s["origin"],
+            s["weight"],
+            tuple((t, w) for t, w in s["terms"]),
+            tuple(s["on"]),
+            tuple(s["vector"]),
+        )
         for s in kept["searches"]
     ]
     changed = replace(
