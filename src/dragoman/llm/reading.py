@@ -108,7 +108,7 @@ def _after_thinking(text: str) -> str:
             closed_at = mark.end()
         else:
             open_at = mark.start()
-    if open_at > closed_at and "{" not in text[max(closed_at, 0) : open_at]:
+    if open_at >= max(closed_at, 0) and "{" not in text[max(closed_at, 0) : open_at]:
         raise unreadable("the reply ends inside a block of thought", text)
     return text[max(closed_at, 0) :]
 

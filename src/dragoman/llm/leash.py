@@ -1,0 +1,111 @@
+"""A total deadline around a model. No SDK's `timeout` is one: each of those begins anew with every byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+
+from dragoman.deadline import remaining
+from dragoman.errors import LLMTimeout, LLMUnavailable
+from dragoman.protocols import LLM, Prompt, Reply
+
+GRACE = 0.02  # seconds a cut call has to close its connection while the asker still waits
+_left_behind: set[asyncio.Task[Reply]] = set()  # cut calls that took longer; kept until they end
+
+
+class Leash:
+    """The same model, held to `seconds` in all, and to what is left of the question's budget.
+
+    The call is cut from outside: its task is cancelled, which closes its connection. A call that
+    does not end when cancelled is left behind after `GRACE`, and nobody waits for it.
+
+    Args:
+        llm: what is held.
+        seconds: from the asking to the value; above 0.
+        hedge_after: seconds of silence after which the same is asked once more; the first good
+            answer counts, the other call is cut. None never asks twice. A call that failed is not
+            asked again.
+    """
+
+    def __init__(self, llm: LLM, seconds: float, hedge_after: float | None = None) -> None:
+        if not seconds > 0:
+            raise ValueError(f"a leash has seconds above 0, not {seconds}")
+        if hedge_after is not None and not 0 <= hedge_after < seconds:
+            raise ValueError(f"hedge_after lies between 0 and the leash's {seconds} seconds, not at {hedge_after}")
+        self.llm = llm
+        self.seconds = seconds
+        self.hedge_after = hedge_after
+
+    def __repr__(self) -> str:
+        return f"<{self.name} within {self.seconds:g} s>"
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.llm.name
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        """The model's value.
+
+        Raises:
+            LLMTimeout: none came in time.
+            LLMError: what the model raised.
+        """
+        seconds = remaining(self.seconds)
+        if not seconds:
+            raise LLMTimeout(f"no time was left to ask {self.name}")
+        calls: set[asyncio.Task[Reply]] = set()
+        try:
+            return await self._first(prompt, seconds, calls)
+        finally:
+            await _cut(calls)
+
+    async def _first(self, prompt: Prompt, seconds: float, calls: set[asyncio.Task[Reply]]) -> Reply:
+        now = asyncio.get_running_loop().time
+        until = now() + seconds
+        hedge_at = until if self.hedge_after is None else min(until, now() + self.hedge_after)
+        calls.add(self._call(prompt))
+        while True:
+            ended, _ = await asyncio.wait(calls, timeout=hedge_at - now(), return_when=asyncio.FIRST_COMPLETED)
+            calls -= ended
+            failures = [_failure(call) for call in ended]
+            good = next((call for call, failed in zip(ended, failures, strict=True) if failed is None), None)
+            if good is not None:
+                return good.result()
+            if failures and failures[0] is not None and not calls:
+                raise failures[0]
+            if not ended and hedge_at >= until:
+                raise LLMTimeout(f"{self.name} did not answer within {seconds:.3g} s and was cut")
+            if not ended:
+                hedge_at = until
+                calls.add(self._call(prompt))
+
+    def _call(self, prompt: Prompt) -> asyncio.Task[Reply]:
+        return asyncio.create_task(_asked(self.llm, prompt), name=f"asking {self.name}")
+
+
+async def _asked(llm: LLM, prompt: Prompt) -> Reply:
+    return await llm(prompt)
+
+
+def _failure(call: asyncio.Task[Reply]) -> BaseException | None:
+    if call.cancelled():
+        return LLMUnavailable("the call was cancelled by something else than its leash")
+    return call.exception()
+
+
+async def _cut(calls: Collection[asyncio.Task[Reply]]) -> None:
+    """Cancel what still runs and wait for it to close, `GRACE` at most."""
+    if not calls:
+        return
+    for call in calls:
+        call.cancel()
+        call.add_done_callback(_ended)
+    _left_behind.update(calls)
+    await asyncio.wait(calls, timeout=GRACE)
+
+
+def _ended(call: asyncio.Task[Reply]) -> None:
+    _left_behind.discard(call)
+    if not call.cancelled():
+        call.exception()  # looked at, so that nothing is logged about a call that nobody waits for
