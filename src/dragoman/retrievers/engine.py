@@ -11,9 +11,10 @@ import asyncio
 import math
 import re
 import time
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from dragoman import portal
@@ -173,6 +174,13 @@ def as_texts(metadata: Mapping[str, Any] | None) -> dict[str, str]:
 def body(document: Document) -> str:
     """What words are looked for in: the title and the text."""
     return f"{document.title}\n{document.text}".strip()
+
+
+def batches(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    """The documents in lists of `size`; the last may be shorter."""
+    following = iter(documents)
+    while batch := list(islice(following, size)):
+        yield batch
 
 
 async def vocabulary_of(passages: AsyncIterable[tuple[str, str]], language: str = "en") -> Vocabulary:
