@@ -73,7 +73,7 @@ class Case:
         """A case from what was asked."""
         said = asked.said
         figures = frozenset(replies.figures(said, language))
-        return cls(asked, characters, frozenset(said.split()), spoken(said), figures)
+        return cls(asked, characters, replies.special(said), spoken(said), figures)
 
 
 class No(Exception):  # control flow between the checks and the guards

@@ -70,7 +70,7 @@ class Guards:
             text, bit, _ = self._hold(search.text, case if checks is ORDER else long, checks)
             hits += bit
             if text:
-                kept.append(search if text == search.text else replace(search, text=text))
+                kept.append(search if text == search.text else _said(search, text))
         if kept == list(rewriting.searches):
             return rewriting.note(*hits)
         return replace(rewriting, searches=()).add(kept).note(*hits)
@@ -184,6 +184,16 @@ class Guards:
     def _bite(self, rule: str, found: str, put: str, reason: str) -> RuleHit:
         self.bites[rule] += 1
         return RuleHit(rule, found[:200], put[:200], reason)
+
+
+def _said(search: Search, text: str) -> Search:
+    """The search in other words; weights stay with the words that are still there."""
+    if not search.terms:
+        return replace(search, text=text)
+    had, has = set(terms(search.text)), terms(text)
+    kept = {word: weight for word, weight in search.terms if word not in had or word in has}
+    new = {word: 1.0 for word in has if word not in had}
+    return replace(search, text=text, terms=tuple((kept | new).items()))
 
 
 def _checks(search: Search) -> tuple[tuple[str, Check], ...]:

@@ -115,7 +115,7 @@ def foreign_language(text: str, allowed: Collection[str]) -> str | None:
     """
     if not allowed or any(code not in LANGUAGES for code in allowed):
         return None
-    found = words(text)
+    found = {word for word in words(text) if len(word) > 1}  # a letter alone is a name: "vitamin D"
     known: frozenset[str] = frozenset().union(*(stop_words(code) for code in allowed))
     own = sum(word in known for word in found)
     strange = {

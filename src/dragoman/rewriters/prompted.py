@@ -6,12 +6,15 @@ cannot be read, contradicts itself or is turned down by the guards raises.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.errors import LLMRefused, LLMUnreadable, RewriteRejected
+from dragoman.llm.schema import misfit
 from dragoman.protocols import LLM, Prompt
 from dragoman.rewriters.guard_checks import Asked
 from dragoman.rewriters.guards import Guards, Kept
@@ -69,6 +72,7 @@ class Prompted:
         self.setting = setting or Setting()
         self.guards = guards or Guards()
         self.options = options or Options()
+        self._weight = self.prompt.weight if self.options.weight is None else self.options.weight
         self._schema = self.prompt.schema_for(self.setting)
         rules = self.options.rules
         self._rules = None if callable(rules) else self._rules_of(rules)
@@ -94,6 +98,15 @@ class Prompted:
             return self._gated(noted, values, asked)
         return self._take(noted, values, asked)
 
+    @property
+    def fingerprint(self) -> str:
+        """What its answers depend on besides the rewriting: model, rules, schema, limits, guards."""
+        rules = self.options.rules
+        said = getattr(rules, "__qualname__", "") if callable(rules) else self._rules
+        held = (self.prompt.limits, self.guards.house.rules, self._weight)
+        parts = (self.llm.name, said, json.dumps(self._schema), *held)
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
     def asks(self, rewriting: Rewriting) -> tuple[Prompt, Asked]:
         """What the model is given for this question, and what its reply is held against."""
         limits = self.prompt.limits
@@ -111,18 +124,12 @@ class Prompted:
     def _read(self, value: Any) -> tuple[bool, list[str]]:
         """The gate and the texts of a reply that fits the schema."""
         prompt = self.prompt
-        if not isinstance(value, dict):
-            raise self._unreadable(f"{type(value).__name__}, expected an object", value)
-        gate, found = value.get(prompt.gate), value.get(prompt.value)
-        if not isinstance(gate, bool):
-            raise self._unreadable(f"{prompt.gate!r} is {gate!r:.80}, expected true or false", value)
-        if prompt.gives in LISTS:
-            if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-                raise self._unreadable(f"{prompt.value!r} is {found!r:.80}, expected a list of texts", value)
-            return gate, [text for text in found if text.strip()]
-        if not isinstance(found, str):
-            raise self._unreadable(f"{prompt.value!r} is {found!r:.80}, expected a text", value)
-        return gate, [found] if found.strip() else []
+        wrong = misfit(value, self.prompt.schema)  # a model that is a plain function may not have looked
+        if wrong:
+            raise self._unreadable(wrong, value)
+        found = value[prompt.value]
+        texts: list[str] = found if prompt.gives in LISTS else [found]
+        return value[prompt.gate], [text for text in texts if text.strip()]
 
     def _unreadable(self, what: str, value: Any) -> LLMUnreadable:
         return LLMUnreadable(f"{self.name}: the reply is not what was asked for: {what}", repr(value)[:_MOST_SHOWN])
@@ -162,7 +169,7 @@ class Prompted:
 
     def _set(self, rewriting: Rewriting, texts: Sequence[str]) -> Rewriting:
         """Each kind of value where it belongs."""
-        weight = self.prompt.weight if self.options.weight is None else self.options.weight
+        weight = self._weight
         if self.prompt.gives == "rewritten":
             return rewriting.rewrite(texts[0])
         if self.prompt.gives == "expanded":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from dragoman.errors import PromptError
+from dragoman.llm.schema import unknown
 from dragoman.rewriters.language import LanguagePolicy
 from dragoman.tomlfile import REQUIRED, Key, Section, TomlFile
 
@@ -31,7 +32,7 @@ KEYS: Mapping[str, Key | Section] = {
     "value": Key("text", "the schema's field that holds it; the name in `gives` when left out"),
     "history": Key(
         "text",
-        "`none`: it is given the question alone; `shown`: the turns before it too; `needed`: it runs on follow-ups only",
+        "`none`: given the question alone; `shown`: the turns before it too; `needed`: only follow-ups, with these",
         "none",
         ("none", "shown", "needed"),
     ),
@@ -257,6 +258,9 @@ def read_prompt(path: Path) -> PromptFile:
 
 def _check_schema(file: TomlFile, schema: Mapping[str, Any], gate: str, value: str, gives: str) -> None:
     """The gate, a boolean, stands before the value, a list of texts or a text, and both are required."""
+    strange = unknown(schema)
+    if strange:
+        raise file.fail(f"the schema has what would not be held: {strange[0]}; take it out", ("schema",))
     fields = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(fields, dict):
         raise file.fail("the schema is of an object with properties; write type and properties", ("schema",))

@@ -30,7 +30,10 @@ _OPERATOR = re.compile(r"(?<!\S)(?:AND|OR|NOT|NEAR(?:/\d+)?|&&|\|\||TO)(?!\S)")
 _PREFIX = re.compile(r"(?<!\S)[+\-!](?=\w)")
 _BOOST = re.compile(r"[\^~]\d*(?:\.\d+)?")
 _SYNTAX = re.compile(r"[\"“”„«»*(){}\[\]\\|<>=`_]+")
+_SPECIAL = re.compile(r"\w[\w+#*:./=<>-]{0,60}")
 _EDGE = " \t\r\n.,;:!?'’‘&/-–—…"
+_MARKS = _EDGE + "\"“”*`()[]{}"
+_INNER_EDGE = _EDGE.replace(",", "").replace(";", "")  # a comma between two phrases harms nothing
 
 
 @cache
@@ -94,21 +97,34 @@ def plain(text: str, keep: Collection[str] = ()) -> str:
         before = text
         text = html.unescape(text) if "&" in text else text
         text = _LINK.sub(r"\1", _TAG.sub(" ", sanitize(text)))
-        text = " ".join(filter(None, (_plain_run(run, keep) for run in _runs(text, keep))))
+        text = _trimmed(" ".join(filter(None, (_plain_run(run, keep) for run in _runs(text, keep)))), keep)
     return text
+
+
+def _trimmed(text: str, keep: Collection[str]) -> str:
+    """Without punctuation at its end, where that is no part of a kept token."""
+    return text if not text or text.split()[-1] in keep else text.rstrip(_EDGE)
 
 
 def _runs(text: str, keep: Collection[str]) -> list[str]:
     """The text cut so that every kept token stands alone."""
+    if not keep:
+        return [text]
     runs: list[str] = []
     loose: list[str] = []
     for token in text.split():
-        if token in keep or token.strip(_EDGE) in keep:
-            runs += [" ".join(loose), token.strip(",;") if token in keep else token.strip(_EDGE)]
+        if token in keep or token.strip(_MARKS) in keep:
+            runs += [" ".join(loose), token if token in keep else token.strip(_MARKS)]
             loose = []
         else:
             loose.append(token)
     return [run for run in [*runs, " ".join(loose)] if run]
+
+
+def special(text: str) -> frozenset[str]:
+    """The tokens of what somebody asked that `plain` would take for marks and are names: "C++", "foo_bar"."""
+    tokens = (token.strip(_MARKS) for token in text.split())
+    return frozenset(token for token in tokens if _SPECIAL.fullmatch(token) and _plain_run(token, ()) != token)
 
 
 def _plain_run(run: str, keep: Collection[str]) -> str:
@@ -116,7 +132,7 @@ def _plain_run(run: str, keep: Collection[str]) -> str:
         return run
     run = _OPERATOR.sub(" ", _FIELD.sub(" ", run))
     run = _PREFIX.sub("", _SYNTAX.sub(" ", _BOOST.sub(" ", run)))
-    return " ".join(filter(None, (token.strip(_EDGE) for token in run.split())))
+    return " ".join(token.lstrip(_EDGE).rstrip(_INNER_EDGE) for token in run.split() if token.strip(_EDGE))
 
 
 def cut(text: str, characters: int) -> str:
@@ -144,7 +160,7 @@ def _number(text: str) -> str:
 
 
 _MEASURE = re.compile(
-    r"\W*\d+(?:[.,:]\d+)*(?:-[a-z-]+|st|nd|rd|th|mph|km|kph|ft|lbs?|kg|yo|yrs?|h|hrs?|mins?|am|pm|k|m)?\W*"
+    r"\W*\d+(?:[.,:]\d+)*(?:-[a-z]{1,7}(?:-old)?|st|nd|rd|th|mph|km|kph|ft|lbs?|kg|yo|yrs?|h|hrs?|mins?|am|pm|k|m)?\W*"
 )
 
 
@@ -164,7 +180,8 @@ def without_figures(text: str, given: Collection[str]) -> tuple[str, list[str]]:
     kept: list[str] = []
     out: list[str] = []
     for token in text.split():
-        strange = _FIGURE.search(token) and not _is_name(token) and not figures(token, "") <= set(given)
+        named = kept and kept[-1].casefold() in phrases()["named"]  # "type 2 diabetes" is a name
+        strange = not named and _FIGURE.search(token) and not _is_name(token) and not figures(token, "") <= set(given)
         (out if strange else kept).append(token)
     return " ".join(kept), out
 
