@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -129,6 +129,11 @@ async def settled(fetch: Callable[[int], Awaitable[list[Hit]]], depth: int, most
         if len(hits) < limit or limit >= most or hits[min(depth, len(hits)) - 1].score != hits[-1].score:
             return hits
         limit = min(limit * 4, most)
+
+
+async def rounded(hits: Awaitable[list[Hit]]) -> list[Hit]:
+    """Scores to six decimals: in single precision the rest is noise, and like passages must tie."""
+    return [replace(hit, score=round(hit.score, 6)) for hit in await hits]
 
 
 class QuestionVector:
