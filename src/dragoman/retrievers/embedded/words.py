@@ -4,9 +4,9 @@ Tantivy is given stems, never text, and queries are built of terms, never parsed
 holds is escaped because there is nothing it could be read as. k1 is 1.2 and b .75, Tantivy's own
 (Robertson and Zaragoza 2009).
 
-Fields: `body` (title and text), `title`, `compound` (numbers and codes whole, "46.2-870", whose pieces
-stand in `body` as well), `name` (those of the document's own id), `filter` (metadata), `origin`, `id`,
-`number`.
+Fields: `body` (title and text), `title`, `pairs` (neighbouring stems of one clause), `compound` (numbers
+and codes whole, "46.2-870", whose pieces stand in `body` as well), `name` (those of the document's own
+id), `filter` (metadata), `origin`, `id`, `number`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -41,8 +42,23 @@ _WRITER_BYTES = 64_000_000
 _CODE = re.compile(r"(?=.*\d).*[.\-]")
 # A document that is named by the code asked for stands before those that cite it.
 _NAME_BOOST = 2.0
+# Words that stand together as asked count a little more; measured at +.002 to +.006 nDCG@10 on each of
+# four collections of different kinds, and never worse.
+_PAIR_BOOST = 0.3
+_CLAUSE = re.compile(r"[.,;:!?()\[\]{}\"“”\n§]+")
 _SLACK = 16  # fetched beyond the depth, so that ties at the cut are mostly settled by one search
 _FILTERS_KEPT = 64
+
+
+def analyse(text: str, language: str) -> tuple[list[str], list[str]]:
+    """The stems of `text`, and its pairs: two stems that follow one another inside a clause, "motor_vehicl"."""
+    single: list[str] = []
+    pairs: list[str] = []
+    for clause in _CLAUSE.split(text):
+        found = stems(clause, language)
+        single += found
+        pairs += map("_".join, pairwise(found))
+    return single, pairs
 
 
 def codes(text: str) -> list[str]:
@@ -57,7 +73,7 @@ def _mark(key: str, value: str) -> str:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in ("body", "title", "compound", "name"):
+    for name in ("body", "title", "pairs", "compound", "name"):
         builder.add_text_field(name, tokenizer_name=_ANALYSER, index_option=_FREQUENCIES)
     for name in ("id", "filter", "origin"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
@@ -87,11 +103,13 @@ class WordsWriter:
 
     def add(self, document: Document, number: int) -> None:
         """Index one document under its number."""
-        title = stems(document.title, self._language)
+        title, title_pairs = analyse(document.title, self._language)
+        text, text_pairs = analyse(document.text, self._language)
         row = tantivy.Document()
         row.add_text("id", document.doc_id)
-        row.add_text("body", " ".join(title + stems(document.text, self._language)))
+        row.add_text("body", " ".join(title + text))
         row.add_text("title", " ".join(title))
+        row.add_text("pairs", " ".join(title_pairs + text_pairs))
         row.add_text("compound", " ".join(codes(document.title) + codes(document.text)))
         row.add_text("name", " ".join(codes(document.doc_id)))
         for key, value in document.metadata.items():
@@ -177,13 +195,16 @@ class WordsReader:
 
     def weights(self, search: Search) -> dict[tuple[str, str], float]:
         """(field, term) -> weight of a search: its weighted terms where it has them, else its text."""
-        weights: Counter[tuple[str, str]] = Counter()
+        weights: defaultdict[tuple[str, str], float] = defaultdict(float)
         for text, weight in search.terms or ((search.text, 1.0),):
-            for stem in stems(text, self._language):
-                weights["body", stem] += weight  # type: ignore[assignment]
+            single, pairs = analyse(text, self._language)
+            for stem in single:
+                weights["body", stem] += weight
+            for pair in pairs:
+                weights["pairs", pair] += _PAIR_BOOST * weight
             for code in codes(text):
-                weights["compound", code] += weight  # type: ignore[assignment]
-                weights["name", code] += _NAME_BOOST * weight  # type: ignore[assignment]
+                weights["compound", code] += weight
+                weights["name", code] += _NAME_BOOST * weight
         return {term: weight for term, weight in weights.items() if weight > 0}
 
     def query(self, weights: Iterable[tuple[tuple[str, str], float]], filters: Metadata) -> Query | None:
