@@ -1,0 +1,166 @@
+"""Takes conversational noise out of a question, without a model.
+
+Greetings, courtesy, filler and what makes a question of a need go; everything else stays as it
+stands, byte for byte. Nothing is taken out of quoted text, code or a URL, and no phrase of the data
+files holds a number, an identifier or a negation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.rewriters.cleaning import Cleaning, clean, is_name
+from dragoman.rewriters.noise import Noise, languages, load
+from dragoman.rewriters.sentences import Sentence, sentences
+from dragoman.text import stop_words, words
+from dragoman.types import Rewriting, RuleHit
+
+MOST_PASSES = 12  # what is taken out may leave another phrase behind, seldom more than one
+MOST_SIGNATURE, MOST_NAMES = 3, 5  # lines under a closing, and words and marks in each
+ONLY_NOISE = "only a greeting"
+AUTO = "auto"
+MOST_HEARD = 500  # characters that tell a language
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A text without its noise; the same object where there is none.
+
+    Attributes:
+        hits: what was taken out, and by which line of which file.
+        only_noise: nothing else is in it, so it was left as it was.
+    """
+
+    text: str
+    hits: tuple[RuleHit, ...] = ()
+    only_noise: bool = False
+
+
+class Rules:
+    """The noise rules of a language as a rewriter.
+
+    Args:
+        language: a language that there is a file for, or "auto" to go by each question's words.
+
+    Raises:
+        ValueError: there is no file for the language.
+    """
+
+    gated = False
+
+    def __init__(self, language: str = "en", name: str = "rules") -> None:
+        self.name = name
+        self.language = language
+        if language != AUTO:
+            load(language)
+
+    def __call__(self, rewriting: Rewriting) -> Rewriting:
+        """The rewriting without noise in its query; each removal noted."""
+        cleaned = self.clean(rewriting.query)
+        if cleaned.only_noise:
+            return rewriting.note(ONLY_NOISE)
+        return rewriting.rewrite(cleaned.text).note(*cleaned.hits) if cleaned.hits else rewriting
+
+    def clean(self, text: str) -> Cleaned:
+        """The text without its noise. Cleaning what was cleaned changes nothing."""
+        noise = self._noise(text)
+        hits: list[RuleHit] = []
+        for _ in range(MOST_PASSES):
+            after, more = _pass(text, noise)
+            if not more:
+                break
+            if not after:
+                return Cleaned(text, tuple(hits), only_noise=not hits)
+            hits += more
+            text = after
+        return Cleaned(text, tuple(hits))
+
+    def only_noise(self, text: str) -> bool:
+        """Whether there is nothing in the text but greeting and courtesy: nothing to search for."""
+        return self.clean(text).only_noise
+
+    def _noise(self, text: str) -> Noise:
+        if self.language != AUTO:
+            return load(self.language)
+        return load(guess_language(text))
+
+
+def guess_language(text: str) -> str:
+    """The language, of those with a file, that most words of the text's beginning are common in; English in doubt."""
+    heard = words(text[:MOST_HEARD])
+    common: dict[str, int] = {}
+    for code in languages():
+        noise, stop = load(code), stop_words(code)
+        common[code] = sum((word in stop) + noise.noise.begins(noise.symbols_of(word)) for word in heard)
+    best = max(common, key=lambda code: (common[code], code == "en"))
+    return best if common[best] else "en"
+
+
+def _pass(text: str, noise: Noise) -> tuple[str, list[RuleHit]]:
+    """One round: the text without what is noise in it as it stands, and what that was."""
+    shouted = text.isupper()
+    found: list[Cleaning] = []
+    cut = list(sentences(text))
+    asked = max((number for number, pieces in enumerate(cut) if _asks(text, pieces)), default=-1)
+    for number, pieces in enumerate(cut):
+        found.append(clean(text, pieces, noise, shouted, told=number < asked and not _asks(text, pieces)))
+    if not any(cleaning.whole or cleaning.removals for cleaning in found):
+        return text, []
+    signed = _signature(text, found)
+    kept = [number for number, cleaning in enumerate(found) if cleaning.whole is None and number < signed]
+    hits: list[RuleHit] = []
+    parts: list[str] = []
+    at = 0
+    for number, cleaning in enumerate(found):
+        after = found[number + 1].pieces[0].start if number + 1 < len(found) else len(text)
+        if number >= signed:
+            cuts = [(cleaning.pieces[0].start, after, "closing.name", "")]
+        elif cleaning.whole is not None:
+            phrase = cleaning.whole
+            cuts = [(cleaning.pieces[0].start, after, phrase.group.id, phrase.source)]
+        else:
+            cuts = list(_cuts(text, cleaning, ends=number == kept[-1]))
+        for start, end, rule, source in sorted(cuts):
+            parts.append(text[at:start])
+            hits.append(RuleHit(rule, text[start:end].strip(), "", source))
+            at = end
+    return "".join([*parts, text[at:]]).strip() if kept else "", hits
+
+
+def _asks(text: str, pieces: Sentence) -> bool:
+    last = pieces[-1]
+    return last.mark and "?" in text[last.start : last.end]
+
+
+def _cuts(text: str, cleaning: Cleaning, ends: bool) -> Iterator[tuple[int, int, str, str]]:
+    """The characters that go from a sentence of which something stays: (from, to, rule, source)."""
+    pieces, count = cleaning.pieces, len(cleaning.pieces)
+    for first, last, phrase in cleaning.removals:
+        if first >= cleaning.last or pieces[first].mark:  # the space before it goes with it
+            start, end = pieces[first - 1].end, pieces[last - 1].end
+        else:
+            start, end = pieces[first].start, pieces[last].start
+        yield start, end, phrase.group.id, phrase.source
+    if cleaning.framed and ends and cleaning.stop < count:
+        stop = "".join(text[piece.start : piece.end] for piece in pieces[cleaning.stop :])
+        if "?" in stop:
+            frame = next(removal.phrase for removal in cleaning.removals if removal.phrase.group.frame)
+            yield pieces[cleaning.stop - 1].end, pieces[-1].end, frame.group.id, frame.source
+
+
+def _signature(text: str, found: Sequence[Cleaning]) -> int:
+    """Where a name alone stands under a closing at the end: the first sentence of it; their number where none does."""
+    first = len(found)
+    while first and first > len(found) - MOST_SIGNATURE and _is_signature(text, found[first - 1]):
+        first -= 1
+    closing = found[first - 1] if first else None
+    groups = [closing.whole.group] if closing and closing.whole else []
+    groups += [removal.phrase.group for removal in closing.removals if removal.last == closing.stop] if closing else []
+    return first if any("end" in group.places for group in groups) else len(found)
+
+
+def _is_signature(text: str, cleaning: Cleaning) -> bool:
+    if cleaning.whole is not None or len(cleaning.pieces) > MOST_NAMES:
+        return False
+    return all(piece.mark or is_name(text[piece.start : piece.end]) for piece in cleaning.pieces)
