@@ -30,6 +30,7 @@ Embed: TypeAlias = str | Embedder | Encode
 Weighted: TypeAlias = tuple[tuple[str, float], ...]
 
 MOST_WORDS = 64  # of one search; engines refuse more clauses than some hundreds to a thousand
+MOST_REPEATS = 10
 _LONGEST_WORD = 100  # letters; no analyser keeps longer ones, and PostgreSQL refuses 2 KB
 _SLACK = 16  # asked for beyond the depth, so that ties at the cut are mostly settled by one call
 _MOST_HITS = 16_384  # Milvus gives no more; Elasticsearch's default is 10,000
@@ -113,6 +114,16 @@ def asked_words(search: Search, language: str = "en") -> Weighted:
     return tuple(found[:MOST_WORDS])
 
 
+def repeated_words(search: Search, language: str = "en") -> list[tuple[str, int]]:
+    """Each word of a search and how often to send it, the least weighty once, none more than `MOST_REPEATS`.
+
+    For engines that take text alone and count a word as often as it is asked for.
+    """
+    asked = asked_words(search, language)
+    unit = max(asked[-1][1], asked[0][1] / MOST_REPEATS) if asked else 1.0
+    return [(word, max(1, round(weight / unit))) for word, weight in asked]
+
+
 def codes(text: str) -> list[str]:
     """Numbers and codes of several pieces, whole and folded: "46.2-870", "e-1234"."""
     return [word for word in words(text) if _CODE.match(word)]
@@ -150,6 +161,17 @@ class QuestionVector:
     async def many(self, texts: Sequence[str]) -> Vectors:
         """Vectors of norm 1, shape (n_texts, dimensions), made in a thread."""
         return await asyncio.to_thread(self.embedder, texts)
+
+
+def vectors_of(question: QuestionVector | None, what: str) -> QuestionVector:
+    """The embedder of an engine, for the retriever named `what`.
+
+    Raises:
+        ValueError: it was given none.
+    """
+    if question is None:
+        raise ValueError(f"{what} needs embed=, the embedder that made the vectors")
+    return question
 
 
 @contextmanager

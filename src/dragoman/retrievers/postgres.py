@@ -37,6 +37,7 @@ from dragoman.retrievers.engine import (
     batches,
     body,
     reaching,
+    vectors_of,
 )
 from dragoman.text import LANGUAGES, terms
 from dragoman.types import Hit, Metadata, Search
@@ -105,8 +106,7 @@ class Postgres:
         Raises:
             ValueError: no embedder was given.
         """
-        if self._question is None:
-            raise ValueError(f"{self.name}.meaning needs embed=, the embedder that made the vectors")
+        vectors_of(self._question, f"{self.name}.meaning")
         return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
 
     @property
@@ -129,8 +129,7 @@ class Postgres:
         return await self._found(f"{words} @@ (SELECT {either})", ranks, values, depth, filters)
 
     async def _meaning(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
-        assert self._question is not None  # noqa: S101 - `meaning` cannot be had without it
-        vector = await self._question(search.text)
+        vector = await vectors_of(self._question, "meaning")(search.text)
         if vector is None:
             return []
         column, given = _name(self.fields.vector), json.dumps(vector)

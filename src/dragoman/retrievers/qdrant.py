@@ -30,6 +30,7 @@ from dragoman.retrievers.engine import (
     reaching,
     rounded,
     settled,
+    vectors_of,
     vocabulary_of,
 )
 from dragoman.retrievers.sparse import SAMPLED, average_length, of_document, of_search
@@ -86,7 +87,7 @@ class Qdrant:
         Raises:
             ValueError: no embedder was given.
         """
-        self._embedder("meaning")
+        vectors_of(self._question, f"{self.name}.meaning")
         return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
 
     @cached_property
@@ -99,7 +100,7 @@ class Qdrant:
         Raises:
             ValueError: no embedder was given.
         """
-        self._embedder("fused")
+        vectors_of(self._question, f"{self.name}.fused")
         return EngineRetriever(f"{self.name}.fused", self._fused, self._close)
 
     @property
@@ -107,16 +108,11 @@ class Qdrant:
         """Words, and meaning where there is an embedder."""
         return (self.words,) if self._question is None else (self.words, self.meaning)
 
-    def _embedder(self, what: str) -> QuestionVector:
-        if self._question is None:
-            raise ValueError(f"{self.name}.{what} needs embed=, the embedder that made the vectors")
-        return self._question
-
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         return await self._found(self._sparse(search), self.fields.words, depth, filters)
 
     async def _meaning(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
-        vector = await self._embedder("meaning")(search.text)
+        vector = await vectors_of(self._question, "meaning")(search.text)
         return await self._found(vector, self.fields.vector, depth, filters)
 
     async def _found(
@@ -134,7 +130,7 @@ class Qdrant:
 
         given = (
             (self._sparse(search), self.fields.words),
-            (await self._embedder("fused")(search.text), self.fields.vector),
+            (await vectors_of(self._question, "fused")(search.text), self.fields.vector),
         )
         fits = self._filter(filters)
         parts = [
