@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dragoman.rewriters.guard_rules import Rule, unsettled
+from dragoman.rewriters.guard_rules import BadRule, Rule, unsettled
 from dragoman.rewriters.language import ANY, LanguagePolicy
 from dragoman.tomlfile import TomlFile, Where
 
@@ -72,9 +72,8 @@ def rules_of(file: TomlFile, rows: Sequence[Mapping[str, Any]]) -> list[Rule]:
         try:
             examples = tuple((before, after) for before, after in row["examples"])
             rule = Rule(row["id"], row["pattern"], row["replacement"], row["reason"], examples)
-        except ValueError as exc:
-            key = "id" if not row["id"].strip() else "replacement" if "group" in str(exc) else "pattern"
-            raise file.fail(str(exc), ("guards", i, key)) from exc
+        except BadRule as exc:
+            raise file.fail(str(exc), ("guards", i, exc.part)) from exc
         if any(rule.id == other.id for other in rules):
             raise file.fail(f"guard {rule.id!r} stands twice; give each an id of its own", ("guards", i, "id"))
         rules.append(rule)

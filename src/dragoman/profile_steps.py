@@ -14,6 +14,7 @@ from dragoman.errors import LLMError, LLMUnavailable, MissingExtraError, Profile
 from dragoman.protocols import LLM, Prompt, Reply, Retriever, Rewriter, Writer
 from dragoman.rewriters.guard_checks import House
 from dragoman.rewriters.guards import Guards
+from dragoman.rewriters.language import ANY
 from dragoman.rewriters.masking import Masking
 from dragoman.rewriters.promptfile import Example, PromptFile, load_prompt
 
@@ -92,6 +93,15 @@ class Absent:
         raise LLMUnavailable(self.why)
 
 
+def _rules(bench: _Bench, options: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.noise import languages
+    from dragoman.rewriters.rules import AUTO, Rules
+
+    asked = bench.profile.language.question
+    language = options.get("language", AUTO if asked == ANY else asked)
+    return Rules(language) if language in (AUTO, *languages()) else None
+
+
 def _lexicon(bench: _Bench, _: Mapping[str, Any]) -> Rewriter | None:
     from dragoman.rewriters.lexicon import LexiconRewriter
 
@@ -150,6 +160,7 @@ PROMPT_OPTIONS: Mapping[str, tuple[type, ...]] = {
     "characters": (int,),
 }
 STEPS: Mapping[str, StepKind] = {
+    "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": (str,)}),
     "lexicon": StepKind("the lexicon enforced on the question and every search", _lexicon),
     "guards": StepKind("the guards and the profile's rules held over every search, whoever wrote it", _guards),
 }

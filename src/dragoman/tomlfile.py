@@ -104,7 +104,8 @@ class TomlFile:
             raise error(f"not UTF-8 at byte {exc.start}; save it as UTF-8", path) from exc
         except tomllib.TOMLDecodeError as exc:
             at = re.search(r"line (\d+)", str(exc))
-            raise error(f"not TOML: {exc}", path, int(at[1]) if at else None) from exc
+            last = source.rstrip().count("\n") + 1  # "at end of document" is where the last line ends
+            raise error(f"not TOML: {exc}", path, int(at[1]) if at else last) from exc
         except RecursionError as exc:
             raise error("not TOML: nested too deeply", path) from exc
         self._lines = lines_of(source)

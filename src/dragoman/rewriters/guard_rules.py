@@ -13,6 +13,18 @@ from dragoman.types import RuleHit
 MOST_ROUNDS = 8
 
 
+class BadRule(ValueError):
+    """A rule that cannot be used.
+
+    Attributes:
+        part: which of its parts is wrong: `id`, `pattern` or `replacement`.
+    """
+
+    def __init__(self, message: str, part: str) -> None:
+        super().__init__(message)
+        self.part = part
+
+
 class Unsettled(ValueError):  # it names a state of the rules, and is never seen by a caller
     """Rules that would change a text for ever.
 
@@ -36,7 +48,7 @@ class Rule:
         examples: pairs of a text and what the rules make of it; run as tests.
 
     Raises:
-        ValueError: the pattern or the replacement cannot be used; the message says why.
+        BadRule: the pattern or the replacement cannot be used; the message says why.
     """
 
     id: str
@@ -48,15 +60,17 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not self.id.strip():
-            raise ValueError("a guard needs an id; give it a short name, such as 'no-texting'")
+            raise BadRule("a guard needs an id; give it a short name, such as 'no-texting'", "id")
+        part = "pattern"
         try:
             unsafe = patterns.danger(self.pattern)
             compiled = re.compile(self.pattern, re.IGNORECASE)
+            part = "replacement"
             patterns.check_replacement(self.replacement, compiled)
         except (re.error, IndexError, OverflowError, RecursionError) as exc:
-            raise ValueError(f"guard {self.id!r}: {exc}; expected a regular expression and its replacement") from exc
+            raise BadRule(f"guard {self.id!r}: its {part} cannot be used: {exc}", part) from exc
         if unsafe:
-            raise ValueError(f"guard {self.id!r}: pattern {self.pattern!r} is not safe: {unsafe}")
+            raise BadRule(f"guard {self.id!r}: pattern {self.pattern!r} is not safe: {unsafe}", "pattern")
         object.__setattr__(self, "compiled", compiled)
 
     def apply(self, text: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from dragoman.text import terms
 from dragoman.types import Rewriting, RuleHit, Search
 
 MOST_CONSIDERED = 20  # of the searches in one reply; what comes after is not even read
+MOST_ROUNDS = 5  # what one guard leaves may be another's; a search that five rounds still change is none
 LONGEST_PASSAGE = 4000
 # Who wrote a search of these origins is this package or the corpus: only shape and the own rules hold it.
 TRUSTED = frozenset({"question", "rewritten", "expanded", "memory", "feedback", "headings", "lexicon", "spelling"})
@@ -163,18 +164,23 @@ class Guards:
     def _hold(self, text: str, case: Case, checks: Sequence[tuple[str, Check]]) -> tuple[str, list[RuleHit], str]:
         """The text after the checks, what they did, and why it was turned down where it is empty."""
         hits: list[RuleHit] = []
-        for name, check in checks:
-            try:
-                after, reason = check(self.house, text, case)
-            except No as no:
-                hits.append(self._bite(f"guard.{name}", text, "", str(no)))
-                return "", hits, str(no)
-            if after != text and name != "own":
-                hits.append(self._bite(f"guard.{name}", text, after, reason))
-            elif after != text:
-                hits += self._own_hits(text)
-            text = after
-        return text, hits, ""
+        for _ in range(MOST_ROUNDS):
+            before = text
+            for name, check in checks:
+                try:
+                    after, reason = check(self.house, text, case)
+                except No as no:
+                    hits.append(self._bite(f"guard.{name}", text, "", str(no)))
+                    return "", hits, str(no)
+                if after != text and name != "own":
+                    hits.append(self._bite(f"guard.{name}", text, after, reason))
+                elif after != text:
+                    hits += self._own_hits(text)
+                text = after
+            if text == before:
+                return text, hits, ""
+        hits.append(self._bite("guard.shape", text, "", "it never comes to rest"))
+        return "", hits, "it never comes to rest"
 
     def _own_hits(self, text: str) -> list[RuleHit]:
         hits = settle(text, self.house.rules)[1]

@@ -18,7 +18,9 @@ from dragoman.text import fold, identifiers, sanitize, words
 MOST_CHARACTERS = 4000  # of one search as a model wrote it; more is no search, whatever it holds
 KINDS = ("preamble", "closing", "refusal", "answer", "instruction")
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"<(think|thinking|reasoning|script|style)\b[^<>]{0,200}>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|<!--[^<>]{0,200}-->|<\|[^<>|]{0,40}\|>")
 _LINK = re.compile(r"!?\[([^\[\]]{1,200})\]\([^()\s]{0,300}\)")
 _BULLET = re.compile(
@@ -32,7 +34,7 @@ _BOOST = re.compile(r"[\^~]\d*(?:\.\d+)?")
 _SYNTAX = re.compile(r"[\"“”„«»*(){}\[\]\\|<>=`_]+")
 _SPECIAL = re.compile(r"\w[\w+#*:./=<>-]{0,60}")
 _EDGE = " \t\r\n.,;:!?'’‘&/-–—…"
-_MARKS = _EDGE + "\"“”*`()[]{}"
+_MARKS = _EDGE + '"“”*`()[]{}'
 _INNER_EDGE = _EDGE.replace(",", "").replace(";", "")  # a comma between two phrases harms nothing
 
 
@@ -182,7 +184,10 @@ def without_figures(text: str, given: Collection[str]) -> tuple[str, list[str]]:
     for token in text.split():
         named = kept and kept[-1].casefold() in phrases()["named"]  # "type 2 diabetes" is a name
         strange = not named and _FIGURE.search(token) and not _is_name(token) and not figures(token, "") <= set(given)
-        (out if strange else kept).append(token)
+        if strange:
+            out.append(token)
+        elif any(letter.isalnum() for letter in token):  # a "§" is nothing without its number
+            kept.append(token)
     return " ".join(kept), out
 
 

@@ -1,0 +1,376 @@
+"""Profiles: what is shipped loads, and every mistake has its file and line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import LexiconError, ProfileError, PromptError
+from dragoman.profile import Profile, load_profile, open_dragoman, profile_names
+from dragoman.profile_check import check_profile
+from dragoman.profile_steps import STEPS, Absent, Parts, rewriters
+from dragoman.rewriters.chain import Chain
+from dragoman.rewriters.prompted import Prompted
+from dragoman.testing import ScriptedModel
+from dragoman.types import Message, Outcome, Question, Rewriting
+
+MINE = r"""
+name = "mine"
+asker = "a nurse"
+corpus = "a formulary"
+register = ["Write drug names in full."]
+lexicon = ["words.txt"]
+steps = ["rules", "lexicon", { use = "rephrase", weight = 0.8 }, "guards"]
+
+[language]
+question = "en"
+corpus = "en"
+
+[limits]
+searches = 3
+characters = 60
+figures = "any"
+
+[models]
+rewrite = "replay:replies.jsonl"
+
+[leash]
+seconds = 1.5
+budget = 3
+
+[weights]
+asked = 0.25
+reserve = 3
+[weights.origins]
+rephrase = 0.9
+[weights.retrievers]
+words = 1.2
+
+[masking]
+kinds = ["email"]
+
+[memory]
+path = "store/memory.db"
+
+[[guards]]
+id = "shot"
+pattern = '\bshots?\b'
+replacement = "injection"
+reason = "the formulary has no shots"
+examples = [["flu shot", "flu injection"]]
+
+[[examples]]
+question = "hello, can i get a flu shot"
+reply = { about_corpus = true, searches = ["flu shot", "influenza vaccine 2024"] }
+searches = ["flu injection", "influenza vaccine 2024"]
+
+[[examples]]
+question = "hey, meds for babies"
+query = "medicine for babies"
+"""
+
+
+def write(tmp_path: Path, text: str = MINE) -> Path:
+    (tmp_path / "words.txt").write_text("meds => medicine\n", "utf-8")
+    (tmp_path / "replies.jsonl").write_text('{"question": "flu shot", "searches": ["flu shot dose"]}\n', "utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_profile_is_what_its_file_says(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path))
+    assert (profile.name, profile.setting.asker, profile.setting.register) == (
+        "mine",
+        "a nurse",
+        ("Write drug names in full.",),
+    )
+    assert (profile.limits.searches, profile.limits.characters, profile.limits.figures) == (3, 60, "any")
+    assert profile.rewrite_model == f"replay:{tmp_path / 'replies.jsonl'}"
+    assert (profile.leash, profile.budget, profile.reserve) == (1.5, 3.0, 3)
+    assert (profile.weights.asked, profile.weights.origins) == (0.25, {"rephrase": 0.9})
+    assert profile.weights.retrievers["words"] == 1.2
+    assert "meaning" in profile.weights.retrievers
+    assert (profile.memory, profile.cache) == (tmp_path / "store/memory.db", None)
+    assert profile.masking == ("email",)
+    assert [rule.id for rule in profile.rules] == ["shot"]
+    assert len(profile.examples) == 2
+
+
+def test_what_a_profile_leaves_out_has_its_default(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path, ""))
+    assert (profile.name, profile.rewrite_model, profile.memory, profile.masking) == ("mine", "", None, ())
+    assert (profile.limits.searches, profile.limits.characters, profile.limits.max_tokens) == (2, 80, 1024)
+
+
+def test_its_chain_runs_in_its_order_with_its_options(tmp_path: Path) -> None:
+    steps = rewriters(load_profile(write(tmp_path)))
+    assert [step.name for step in steps] == ["rules", "lexicon", "rephrase", "guards"]
+    (rephrase,) = (step for step in steps if isinstance(step, Prompted))
+    assert rephrase.prompt.limits.count == 3
+    assert rephrase.options.weight == 0.8
+    assert rephrase.options.masking is not None
+
+
+async def test_its_model_is_on_its_rules_and_its_guards_hold_the_reply(tmp_path: Path) -> None:
+    with load_profile(write(tmp_path)).build() as hall:
+        rewriting = await hall.arewrite("hello, flu shot")
+    assert [(s.text, s.origin, s.weight) for s in rewriting.searches] == [("flu injection dose", "rephrase", 0.8)]
+    assert [step.outcome for step in rewriting.steps if step.name == "rephrase"] == [Outcome.REWRITTEN]
+
+
+def test_prompted_steps_are_left_out_where_no_model_is_named_or_wanted(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path, MINE.replace('rewrite = "replay:replies.jsonl"', "")))
+    assert "rephrase" not in [step.name for step in rewriters(profile)]
+    assert "rephrase" not in [step.name for step in rewriters(load_profile(write(tmp_path)), Parts(models=False))]
+    assert "rephrase" in [step.name for step in rewriters(profile, Parts(llm=ScriptedModel({})))]
+
+
+def test_only_the_steps_wanted_are_made(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path))
+    assert [step.name for step in rewriters(profile, Parts(only=("rephrase",)))] == ["rephrase"]
+    made = rewriters(profile, Parts(only=("decompose",)))
+    assert [step.name for step in made] == ["decompose"]
+
+
+def test_steps_in_an_inner_list_run_side_by_side(tmp_path: Path) -> None:
+    text = 'steps = ["rules", ["rephrase", "decompose"], ["lexicon"], "guards"]'
+    steps = rewriters(load_profile(write(tmp_path, text)), Parts(llm=ScriptedModel({})))
+    assert [step.name for step in steps] == ["rules", "together", "guards"]
+
+
+def test_a_prompt_of_ones_own_is_a_step_and_touches_no_python(tmp_path: Path) -> None:
+    from importlib import resources
+
+    shipped = (resources.files("dragoman") / "prompts" / "rephrase.toml").read_text("utf-8")
+    (tmp_path / "headings.toml").write_text(shipped, "utf-8")
+    steps = rewriters(load_profile(write(tmp_path, 'steps = ["headings.toml"]')), Parts(llm=ScriptedModel({})))
+    assert [step.name for step in steps] == ["headings"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ('asker = "a nurse"', 'askre = "a nurse"', 3, "unknown key 'askre'; did you mean 'asker'?"),
+        ("asked = 0.25", 'asked = "much"', 26, "'weights.asked' is 'much', expected a number"),
+        ("searches = 3", "searches = 0", 14, "expected 1 or more"),
+        ('figures = "any"', 'figures = "all"', 16, "expected one of asked, any"),
+        ('question = "en"', 'question = "English"', 10, "'English' is no language code"),
+        ('kinds = ["email"]', 'kinds = ["names"]', 34, "expected one of email, phone, card"),
+        ('lexicon = ["words.txt"]', 'lexicon = ["gone.txt"]', 6, "no lexicon at"),
+        (r"'\bshots?\b'", "'shots('", 41, "guard 'shot'"),
+        (r"'\bshots?\b'", "'(s+)+h'", 41, "not safe"),
+        (r"'\bshots?\b'", "'x*'", 41, "matches the empty text"),
+        ('"injection"', r"'\7'", 42, "invalid group reference"),
+        ('"injection"', '"shot of injection"', 42, "guard 'shot' never settles"),
+        ('id = "shot"', 'id = ""', 40, "a guard needs an id"),
+        ('reason = "the formulary has no shots"', "", 39, "'guards.reason' is missing"),
+        ('"guards"]', '"gaurds"]', 7, "no step 'gaurds': neither one of"),
+        ("weight = 0.8", "wieght = 0.8", 7, "step 'rephrase' has no option 'wieght'; known: weight"),
+        ("weight = 0.8", "weight = true", 7, "'weight' is True, expected int or float"),
+        ('"rules",', "3,", 7, "3 is no step"),
+        ("seconds = 1.5", "seconds = 1.5\nhedge_after = 2.0", 23, "'leash.hedge_after' is below 'leash.seconds'"),
+        ('query = "medicine for babies"', "", 51, "an example that expects nothing"),
+        ('query = "medicine for babies"', "show = true", 51, "an example that is shown needs a reply"),
+        ('query = "medicine for babies"', 'query = "x"\nhistory = [["nobody", "x"]]', 54, "a turn is a pair of"),
+    ],
+)
+def test_a_mistake_has_its_file_and_line(tmp_path: Path, old: str, new: str, line: int, says: str) -> None:
+    assert old in MINE
+    path = write(tmp_path, MINE.replace(old, new))
+    with pytest.raises(ProfileError) as caught:
+        load_profile(path)
+    assert says in str(caught.value)
+    assert (caught.value.path, caught.value.line) == (path, line)
+    report = check_profile(path)
+    assert not report.ok
+    assert str(report).startswith(f"{path}:{line}: the file: ")
+
+
+def test_two_guards_that_undo_each_other_are_an_error(tmp_path: Path) -> None:
+    other = "\n[[guards]]\nid = 'back'\npattern = 'injection'\nreplacement = 'shot'\nreason = 'x'\n"
+    with pytest.raises(ProfileError, match="never settles") as caught:
+        load_profile(write(tmp_path, MINE + other))
+    assert caught.value.line in (42, 58)
+    twice = other.replace("'back'", "'shot'").replace("'injection'", "'jab'").replace("= 'shot'\nr", "= 'dose'\nr")
+    with pytest.raises(ProfileError, match="guard 'shot' stands twice"):
+        load_profile(write(tmp_path, MINE + twice))
+
+
+def test_a_bad_lexicon_and_a_bad_prompt_say_their_own_file_and_line(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    (tmp_path / "words.txt").write_text("meds => medicine\n=> x\n", "utf-8")
+    with pytest.raises(LexiconError) as caught:
+        load_profile(path).build()
+    assert (caught.value.path, caught.value.line) == (tmp_path / "words.txt", 2)
+    assert str(check_profile(path)).startswith(f"{tmp_path / 'words.txt'}:2: the file: ")
+    (tmp_path / "p.toml").write_text("about = 1\n", "utf-8")
+    with pytest.raises(PromptError) as other:
+        load_profile(write(tmp_path, 'steps = ["p.toml"]'))
+    assert (other.value.path, other.value.line) == (tmp_path / "p.toml", 1)
+
+
+def test_an_unknown_profile_is_an_error_that_names_the_shipped() -> None:
+    with pytest.raises(ProfileError, match="no profile 'road-lwa'; shipped: default, road-law"):
+        load_profile("road-lwa")
+
+
+def test_a_name_that_names_no_model_is_an_error(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path, '[models]\nrewrite = "nobody"\nanswer = "nobody"'))
+    with pytest.raises(ProfileError, match=r"'models\.rewrite': 'nobody' names no model"):
+        rewriters(profile)
+    with pytest.raises(ProfileError, match=r"'models\.answer': 'nobody' names no model"):
+        profile.build(Parts(llm=ScriptedModel({})))
+
+
+async def test_a_model_that_cannot_be_opened_says_why_at_every_question_and_stops_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY_FILE", raising=False)
+    path = write(tmp_path, 'steps = ["rephrase"]\n[models]\nrewrite = "openai:gpt-x"\nanswer = "openai:gpt-x"')
+    async with await open_dragoman(path) as hall:
+        (step,) = (await hall.arewrite("how are you")).steps
+    assert (step.outcome, "OPENAI_API_KEY" in step.reason or "openai" in step.reason) == (Outcome.FAILED, True)
+
+
+async def test_an_absent_model_writes_nothing_either() -> None:
+    from dragoman.errors import LLMUnavailable
+
+    with pytest.raises(LLMUnavailable, match="no key"):
+        [piece async for piece in Absent("m", "no key").stream("", "", 1)]
+
+
+async def test_open_dragoman_takes_another_model_and_one_step_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    path = write(tmp_path)
+    other.write_text('{"question": "hello, flu shot", "searches": ["grippe shot"]}\n', "utf-8")
+    async with await open_dragoman(path, model=f"replay:{other}", only="rephrase") as hall:
+        rewriting = await hall.arewrite("hello, flu shot")
+    assert [step.name for step in rewriting.steps] == ["rephrase"]
+    assert [search.text for search in rewriting.searches] == ["grippe injection"]
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_a_shipped_profile_passes_its_own_check(name: str) -> None:
+    report = check_profile(name)
+    assert report.ok, str(report)
+    assert str(report).endswith(f"{len(report.checks)} of {len(report.checks)} checks hold")
+
+
+def test_road_law_holds_the_rephrasers_rules() -> None:
+    profile = load_profile("road-law")
+    rules = " ".join(profile.setting.register)
+    for words in (
+        "maximum speed limit",
+        "instruction permit",
+        "learner's permit",
+        "financial responsibility",
+        "liability insurance",
+        "implied consent",
+        "electronic message",
+        "text message",
+        "wireless communication device",
+        "handheld telephone",
+        "feet, miles per hour, days, years, dollars",
+        "never a figure",
+        "what happens if",
+        "do I have to",
+        "how much",
+        "two searches",
+    ):
+        assert words in rules
+    assert (profile.limits.searches, profile.limits.words, profile.limits.characters) == (2, 8, 80)
+    assert profile.limits.max_tokens == 1024
+    assert [rule.id for rule in profile.rules] == ["electronic-message"]
+
+
+@pytest.mark.parametrize("word", ["text", "texts", "texting", "texted", "Texting"])
+def test_road_law_says_texting_in_the_laws_words_and_once(word: str) -> None:
+    rule = load_profile("road-law").rules[0]
+    once = rule.apply(f"{word} while driving")[0]
+    assert once == "electronic message text message while driving"
+    assert rule.apply(once) == (once, "")
+    assert rule.apply("text messaging")[0] == "text messaging"
+
+
+def test_road_law_shows_the_model_its_examples() -> None:
+    model = ScriptedModel({"about_corpus": False, "searches": []})
+    (step,) = (s for s in rewriters(load_profile("road-law"), Parts(llm=model)) if isinstance(s, Prompted))
+    prompt, _ = step.asks(Rewriting.of("can i text"))
+    assert "a learner driver" in prompt.rules
+    assert prompt.rules.count("<question>") >= 4
+    assert "texting at a stoplight" not in prompt.rules
+
+
+def test_a_check_that_fails_says_what_was_found_and_where(tmp_path: Path) -> None:
+    text = MINE.replace('["flu shot", "flu injection"]', '["flu shot", "flu jab"]')
+    text = text.replace('query = "medicine for babies"', 'query = "drugs"\noff_topic = true')
+    report = check_profile(write(tmp_path, text))
+    assert [(check.what, check.line) for check in report.failed] == [
+        ("guard 'shot'", None),
+        ("example 'hey, meds for babies'", 51),
+    ]
+    assert "'flu shot' becomes 'flu injection', expected 'flu jab'" in str(report)
+    assert "query: 'medicine for babies', expected 'drugs'; off_topic: False, expected True" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("example", "holds", "says"),
+    [
+        ('question = "x"\nreply = { about_corpus = false, searches = [] }\noff_topic = true', True, ""),
+        ('question = "x"\nreply = { about_corpus = false, searches = ["a"] }\noutcome = "unreadable"', True, ""),
+        ('question = "x"\nreply = { about_corpus = true, searches = ["a"] }\noutcome = "rejected"', False, "rewritten"),
+        ('question = "x"\noutcome = "bad"', False, "outcome 'bad' is none of rewritten, unchanged"),
+        ('question = "x"\nreply = { noisy = true, rewritten = "y" }\nquery = "y"', False, "no prompted step has"),
+        ('question = "y"\nhistory = [["user", "x"]]\nquery = "y"', True, ""),
+        ('question = "y"\nsearches = ["z"]', False, "searches: (), expected ('z',)"),
+    ],
+)
+def test_examples_are_run_with_the_replies_that_they_give(tmp_path: Path, example: str, holds: bool, says: str) -> None:
+    text = MINE[: MINE.index("[[examples]]")] + "[[examples]]\n" + example
+    report = check_profile(write(tmp_path, text))
+    assert report.checks[-1].holds is holds, report
+    assert says in report.checks[-1].found
+
+
+def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path) -> None:
+    text = "lexicon = ['words.txt']\nsteps = ['rules']\n[[guards]]\nid='a'\npattern='b'\nreplacement='c'\nreason='d'"
+    notes = " ".join(check_profile(write(tmp_path, text)).notes)
+    for words in ("'lexicon' is not among the steps", "'guards' is not among the steps", "'a' has no examples"):
+        assert words in notes
+
+
+@given(st.binary(max_size=120))
+def test_no_file_breaks_the_check(data: bytes) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "any.toml"
+        path.write_bytes(data)
+        report = check_profile(path)
+        assert report.path == path
+
+
+def test_history_of_an_example_reaches_the_steps(tmp_path: Path) -> None:
+    profile = Profile.read(write(tmp_path, 'steps = ["contextualise"]'))
+    value = {"depends_on_history": True, "rewritten": "dose of ibuprofen for babies"}
+    steps = rewriters(profile, Parts(llm=ScriptedModel(value)))
+    asked = Question("and for babies?", (Message("user", "dose of ibuprofen"),))
+    given_back = Chain(steps)(Rewriting.of(asked))
+    assert not isinstance(given_back, Rewriting)
+    import asyncio
+
+    assert asyncio.run(_of(given_back)).query == value["rewritten"]
+
+
+async def _of(given_back: object) -> Rewriting:
+    return await given_back  # type: ignore[misc, no-any-return]
+
+
+def test_every_step_says_what_it_does() -> None:
+    assert all(kind.about and not re.search(r"\.$", kind.about) for kind in STEPS.values())
