@@ -6,11 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dragoman.errors import LexiconError, ProfileError, PromptError
-from dragoman.profile import Profile, load_profile, open_dragoman, profile_names
+from dragoman.profile import Profile, load_profile, open_dragoman
 from dragoman.profile_check import check_profile
 from dragoman.profile_steps import STEPS, Absent, Parts, rewriters
 from dragoman.rewriters.chain import Chain
@@ -255,13 +253,6 @@ async def test_open_dragoman_takes_another_model_and_one_step_alone(tmp_path: Pa
     assert [search.text for search in rewriting.searches] == ["grippe injection"]
 
 
-@pytest.mark.parametrize("name", profile_names())
-def test_a_shipped_profile_passes_its_own_check(name: str) -> None:
-    report = check_profile(name)
-    assert report.ok, str(report)
-    assert str(report).endswith(f"{len(report.checks)} of {len(report.checks)} checks hold")
-
-
 def test_road_law_holds_the_rephrasers_rules() -> None:
     profile = load_profile("road-law")
     rules = " ".join(profile.setting.register)
@@ -305,55 +296,6 @@ def test_road_law_shows_the_model_its_examples() -> None:
     assert "a learner driver" in prompt.rules
     assert prompt.rules.count("<question>") >= 4
     assert "texting at a stoplight" not in prompt.rules
-
-
-def test_a_check_that_fails_says_what_was_found_and_where(tmp_path: Path) -> None:
-    text = MINE.replace('["flu shot", "flu injection"]', '["flu shot", "flu jab"]')
-    text = text.replace('query = "medicine for babies"', 'query = "drugs"\noff_topic = true')
-    report = check_profile(write(tmp_path, text))
-    assert [(check.what, check.line) for check in report.failed] == [
-        ("guard 'shot'", None),
-        ("example 'hey, meds for babies'", 51),
-    ]
-    assert "'flu shot' becomes 'flu injection', expected 'flu jab'" in str(report)
-    assert "query: 'medicine for babies', expected 'drugs'; off_topic: False, expected True" in str(report)
-
-
-@pytest.mark.parametrize(
-    ("example", "holds", "says"),
-    [
-        ('question = "x"\nreply = { about_corpus = false, searches = [] }\noff_topic = true', True, ""),
-        ('question = "x"\nreply = { about_corpus = false, searches = ["a"] }\noutcome = "unreadable"', True, ""),
-        ('question = "x"\nreply = { about_corpus = true, searches = ["a"] }\noutcome = "rejected"', False, "rewritten"),
-        ('question = "x"\noutcome = "bad"', False, "outcome 'bad' is none of rewritten, unchanged"),
-        ('question = "x"\nreply = { noisy = true, rewritten = "y" }\nquery = "y"', False, "no prompted step has"),
-        ('question = "y"\nhistory = [["user", "x"]]\nquery = "y"', True, ""),
-        ('question = "y"\nsearches = ["z"]', False, "searches: (), expected ('z',)"),
-    ],
-)
-def test_examples_are_run_with_the_replies_that_they_give(tmp_path: Path, example: str, holds: bool, says: str) -> None:
-    text = MINE[: MINE.index("[[examples]]")] + "[[examples]]\n" + example
-    report = check_profile(write(tmp_path, text))
-    assert report.checks[-1].holds is holds, report
-    assert says in report.checks[-1].found
-
-
-def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path) -> None:
-    text = "lexicon = ['words.txt']\nsteps = ['rules']\n[[guards]]\nid='a'\npattern='b'\nreplacement='c'\nreason='d'"
-    notes = " ".join(check_profile(write(tmp_path, text)).notes)
-    for words in ("'lexicon' is not among the steps", "'guards' is not among the steps", "'a' has no examples"):
-        assert words in notes
-
-
-@given(st.binary(max_size=120))
-def test_no_file_breaks_the_check(data: bytes) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "any.toml"
-        path.write_bytes(data)
-        report = check_profile(path)
-        assert report.path == path
 
 
 def test_history_of_an_example_reaches_the_steps(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ KEYS: Mapping[str, Key | Section] = {
         many=True,
     ),
     "models": Section(
-        "models by name: `anthropic:…`, `openai:…`, a URL, `replay:FILE`",
+        "models by name: `anthropic:MODEL`, `openai:MODEL`, `openai:MODEL@URL`, `replay:FILE`",
         {
             "rewrite": Key("text", "the one that rewrites; prompted steps are left out without one"),
             "answer": Key("text", "the one that answers from the hits; passages are quoted without one"),

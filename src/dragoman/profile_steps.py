@@ -283,3 +283,14 @@ def _writer(profile: Profile) -> Writer:
         return Absent(profile.answer_model, str(exc))
     except ValueError as exc:
         raise ProfileError(f"'models.answer': {exc}", profile.path) from exc
+
+
+def steps_reference() -> str:
+    """The rewriters that a profile may name, as a Markdown table."""
+    rows = [f"| `{name}` | {kind.about} | {_options(kind.options)} |" for name, kind in STEPS.items()]
+    rows.append(f"| a prompt | a model's reply, by the prompt's file | {_options(PROMPT_OPTIONS)} |")
+    return "\n".join(["| step | what it does | options |", "|---|---|---|", *rows])
+
+
+def _options(options: Mapping[str, tuple[type, ...]]) -> str:
+    return ", ".join(f"`{name}`" for name in options)

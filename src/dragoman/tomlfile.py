@@ -249,3 +249,39 @@ def _open(line: str, depth: int, fence: str) -> tuple[int, str]:
         elif lexeme[0] in "]}":
             depth = max(0, depth - 1)
     return depth, fence
+
+
+def reference(keys: Mapping[str, Key | Section], where: str = "") -> str:
+    """The keys as Markdown: a table, then one for each section, headed by its name."""
+    own = {name: key for name, key in keys.items() if isinstance(key, Key)}
+    rows = [f"| `{name}` | {KINDS[key.kind][0]} | {_default(key)} | {_about(key)} |" for name, key in own.items()]
+    parts = ["\n".join(["| key | holds | left out | what it means |", "|---|---|---|---|", *rows])] if rows else []
+    for name, section in keys.items():
+        if isinstance(section, Section):
+            path = f"{where}.{name}" if where else name
+            parts.append(f"### `{f'[[{path}]]' if section.many else f'[{path}]'}`\n\n{_sentence(section.about)}")
+            if section.keys:
+                parts.append(reference(section.keys, path))
+    return "\n\n".join(parts)
+
+
+def _default(key: Key) -> str:
+    if key.default is REQUIRED:
+        return "**needed**"
+    return "" if key.default is None or key.default in ([], {}, "") else f"`{_toml(key.default)}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).replace("'", '"') if isinstance(value, list) else str(value)
+
+
+def _about(key: Key) -> str:
+    choices = f": {', '.join(f'`{choice}`' for choice in key.choices)}" if key.choices else ""
+    named = all(f"`{choice}`" in key.about for choice in key.choices)
+    return key.about.replace("|", "\\|") + ("" if named else choices)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

@@ -21,6 +21,7 @@ from dragoman.types import Rewriting, RuleHit, Search
 MOST_CONSIDERED = 20  # of the searches in one reply; what comes after is not even read
 MOST_ROUNDS = 5  # what one guard leaves may be another's; a search that five rounds still change is none
 LONGEST_PASSAGE = 4000
+MOST_TURNS = 6  # of the history, the latest, whose words and figures count as the asker's
 # Who wrote a search of these origins is this package or the corpus: only shape and the own rules hold it.
 TRUSTED = frozenset({"question", "rewritten", "expanded", "memory", "feedback", "headings", "lexicon", "spelling"})
 
@@ -61,14 +62,16 @@ class Guards:
         """With every search repaired or taken out, whoever wrote it; the question itself is not touched."""
         if not rewriting.searches:
             return rewriting
-        said = [rewriting.question.text, *(message.text for message in rewriting.question.history or ())]
-        case = self._case(Asked("\n".join(said)), self.characters)
-        long = replace(case, characters=max(LONGEST_PASSAGE, self.characters))
+        turns = (rewriting.question.history or ())[-MOST_TURNS:]
+        asked = Asked(rewriting.question.text, "\n".join(turn.text[:LONGEST_PASSAGE] for turn in turns))
         kept: list[Search] = []
         hits: list[RuleHit] = []
-        for search in rewriting.searches:
-            checks = _checks(search)
-            text, bit, _ = self._hold(search.text, case if checks is ORDER else long, checks)
+        for search, checks in [(search, _checks(search)) for search in rewriting.searches]:
+            if checks is HOUSE:  # these look at nothing that was asked
+                case = Case(asked, LONGEST_PASSAGE, frozenset(), frozenset(), frozenset())
+            else:
+                case = self._case(asked, self.characters if checks is ORDER else LONGEST_PASSAGE)
+            text, bit, _ = self._hold(search.text, case, checks)
             hits += bit
             if text:
                 kept.append(search if text == search.text else _said(search, text))

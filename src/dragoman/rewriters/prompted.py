@@ -118,7 +118,8 @@ class Prompted:
             turns = _latest([(message.role, hide(message.text)) for message in before], limits.history)
         rules = self.options.rules
         text = self._rules_of(rules(rewriting.question)) if callable(rules) else self._rules or ""
-        prompt = Prompt(self.name, text, given(question, turns), self._schema, limits.max_tokens)
+        written = given(question, turns)
+        prompt = Prompt(self.name, text, written, self._schema, limits.max_tokens, rewriting.question.text)
         return prompt, Asked(question, "\n".join(text for _, text in turns))
 
     def _read(self, value: Any) -> tuple[bool, list[str]]:
