@@ -15,7 +15,7 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 
 demo: $(INSTALLED)  ## index the shipped example and answer five questions, without a key or a network
-	$(BIN)/dragoman demo
+	$(BIN)/dragoman demo --out .demo
 
 effect: $(INSTALLED)  ## what rewriting does to ranking, measured; written into docs/effect.md
 	$(BIN)/python -m bench.effect

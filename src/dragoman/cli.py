@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from dragoman.errors import DragomanError, QuestionError
+from dragoman.errors import DragomanError, QuestionError, RewriteError
 
 PROFILE = "default"
 
@@ -62,12 +64,18 @@ def _options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
 
 _question = click.argument("words", nargs=-1, metavar="QUESTION")
 _profile = click.option("--profile", metavar="NAME|FILE", help="The corpus's profile: a shipped name or a TOML file.")
-_index = click.option("--index", "index_dir", type=click.Path(path_type=Path), help="An index made by `dragoman index`.")
+_index = click.option(
+    "--index", "index_dir", type=click.Path(path_type=Path), help="An index made by `dragoman index`."
+)
 _depth = click.option("--depth", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many hits.")
-_filter = click.option("--filter", "filters", multiple=True, metavar="KEY=VALUE", help="Only passages with this metadata.")
+_filter = click.option(
+    "--filter", "filters", multiple=True, metavar="KEY=VALUE", help="Only passages with this metadata."
+)
 _model = click.option("--model", metavar="SPEC", help="The rewriting model, as in openai:NAME or replay:FILE.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
-_batch = click.option("--batch", type=click.Path(path_type=Path), help="One question a line, answered in order; - reads stdin.")
+_batch = click.option(
+    "--batch", type=click.Path(path_type=Path), help="One question a line, answered in order; - reads stdin."
+)
 _asking = _options(_question, _profile, _index, _filter, _model, _json, _batch)
 
 
@@ -92,7 +100,14 @@ def rephrase(**given: Any) -> None:
     def lines(rewriting: Any) -> str:
         return "\n".join(search.text for search in rewriting.searches)
 
-    _each(given, lambda hall, asked: hall.arewrite(asked), rewriting_data, lines, only="rephrase")
+    async def work(hall: Any, asked: Any) -> Any:
+        rewriting = await hall.arewrite(asked)
+        for step in rewriting.steps:
+            if not step.outcome.answered:
+                raise RewriteError(f"the rephraser did not answer ({step.outcome}): {step.reason}")
+        return rewriting
+
+    _each(given, work, rewriting_data, lines, only="rephrase")
 
 
 @main.command()
@@ -100,6 +115,7 @@ def rephrase(**given: Any) -> None:
 @_depth
 def search(depth: int, **given: Any) -> None:
     """Rewrite, search, fuse; print the hits."""
+    _need_index(given)
     from dragoman.record import result_data
 
     _each(given, lambda hall, asked: hall.asearch(asked, depth), result_data, _hit_lines)
@@ -110,6 +126,7 @@ def search(depth: int, **given: Any) -> None:
 @_depth
 def ask(depth: int, **given: Any) -> None:
     """Answer from the hits, with citations; quote the best passages where there is no model."""
+    _need_index(given)
     from dragoman.record import answer_data
 
     _each(given, lambda hall, asked: hall.aask(asked, depth), answer_data, _answer_text)
@@ -126,6 +143,11 @@ def explain(depth: int, **given: Any) -> None:
         _each(given, lambda hall, asked: hall.arewrite(asked), rewriting_data, rewriting_tree)
     else:
         _each(given, lambda hall, asked: hall.asearch(asked, depth), result_data, tree)
+
+
+def _need_index(given: dict[str, Any]) -> None:
+    if given["index_dir"] is None:
+        raise click.UsageError("say what to search: --index DIR, made by `dragoman index SOURCE --out DIR`")
 
 
 def _hit_lines(result: Any) -> str:
@@ -152,8 +174,10 @@ def _each(
     """Run `work` on the question, or on every line of the batch, and print each in order."""
     from dragoman.portal import run
 
-    status = run(_run_each(given, work, lambda value: json.dumps(data(value), ensure_ascii=False)
-                           if given["as_json"] else show(value), only))
+    def printed(value: Any) -> str:
+        return json.dumps(data(value), ensure_ascii=False) if given["as_json"] else show(value)
+
+    status = run(_run_each(given, work, printed, only))
     if status:
         sys.exit(status)
 
@@ -168,9 +192,7 @@ async def _run_each(
     filters = dict(_pair(text) for text in given["filters"])
     questions = _lines(given["batch"]) if given["batch"] else iter([_ask(given["words"])])
     status = 0
-    hall = await open_dragoman(
-        given["profile"] or PROFILE, index=given["index_dir"], model=given["model"], only=only
-    )
+    hall = await open_dragoman(given["profile"] or PROFILE, index=given["index_dir"], model=given["model"], only=only)
     async with hall:
 
         async def one(text: str) -> Any:
@@ -188,6 +210,98 @@ async def _run_each(
                 if printed or given["batch"]:
                     click.echo(printed)
     return status
+
+
+@main.command()
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The directory of the index.")
+@click.option("--embedder", default="default", show_default=True, help="Who makes the vectors; `none` for words only.")
+@click.option("--language", default="en", show_default=True, help="The documents' language.")
+@click.option("--add", is_flag=True, help="Add to the index that is there, replacing documents of the same id.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def index(sources: tuple[Path, ...], out: Path, embedder: str, language: str, add: bool, as_json: bool) -> None:
+    """Index JSONL, Markdown, text, HTML or PDF files, or folders of them.
+
+    An index that is there stays in use until the new one is whole.
+    """
+    from dataclasses import asdict
+
+    from dragoman.retrievers.embedded import build_index
+
+    with _progress("indexing", "documents") as moved:
+        summary = build_index(
+            sources,
+            out,
+            embedder=None if embedder == "none" else embedder,
+            language=language,
+            progress=moved,
+            add=add,
+        )
+    if as_json:
+        click.echo(json.dumps({**asdict(summary), "path": str(summary.path)}, ensure_ascii=False))
+        return
+    for warning in summary.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(
+        f"{summary.path}: {summary.documents:,} documents, {summary.size / 1e6:.1f} MB, "
+        f"{summary.seconds:.1f} s, meaning by {summary.embedder or 'nothing (words only)'}"
+    )
+
+
+@main.command()
+@click.argument("profile", metavar="NAME|FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print every check as JSON.")
+def check(profile: str, as_json: bool) -> None:
+    """Lint a profile and run its examples as tests."""
+    from dataclasses import asdict
+
+    from dragoman.profile_check import check_profile
+
+    report = check_profile(profile)
+    click.echo(json.dumps({**asdict(report), "path": str(report.path), "ok": report.ok}) if as_json else str(report))
+    if not report.ok:
+        sys.exit(1)
+
+
+@main.command()
+@click.option("--out", type=click.Path(path_type=Path), help="Keep the index here, to try more on it.")
+def demo(out: Path | None) -> None:
+    """Index the shipped road law of an invented state and answer five questions over it.
+
+    Needs no key and no network: what a model said was recorded once and is replayed.
+    """
+    from dragoman import demo as example
+
+    async def show(folder: Path) -> None:
+        async for text in example.answers(folder):
+            click.echo("\n" + text)
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = out or Path(temporary) / "index"
+        with _progress("indexing", "documents") as moved:
+            done = example.build(folder, moved)
+        click.echo(done)
+        asyncio.run(show(folder))
+    if out:
+        click.echo(f'\nask your own:  dragoman search "..." --index {out} --profile {example.PROFILE}')
+
+
+@contextmanager
+def _progress(label: str, unit: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar on stderr where that is a terminal; nothing where it is not."""
+    shown = sys.stderr.isatty()
+
+    def moved(done: int, total: int | None) -> None:
+        if shown:
+            share = f"{done / total:4.0%} " if total else ""
+            bar = "█" * int(30 * done / total) if total else ""
+            click.echo(f"\r{label} {share}{bar:<30} {done:,} {unit}", nl=False, err=True)
+
+    try:
+        yield moved
+    finally:
+        if shown:
+            click.echo("\r" + " " * 79 + "\r", nl=False, err=True)
 
 
 def _pair(text: str) -> tuple[str, str]:

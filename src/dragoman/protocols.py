@@ -57,6 +57,7 @@ class Prompt:
         input: this question's part.
         schema: the JSON schema that the value must fit.
         max_tokens: a reply longer than this did not answer.
+        asked: the question as asked, by which a recording finds it; no model is given this.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Prompt:
     input: str
     schema: Schema
     max_tokens: int = 1024
+    asked: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,14 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
     FAILED = "failed"
 
+    @property
+    def answered(self) -> bool:
+        """Whether the step gave an answer, a change or none; False: it did not."""
+        return self in _ANSWERED
+
+
+_ANSWERED = frozenset({Outcome.REWRITTEN, Outcome.UNCHANGED, Outcome.OFF_TOPIC, Outcome.SKIPPED})
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -189,7 +189,7 @@ class Replay:
         return LLMUnavailable(f"{self.name}: no recorded reply for this question and the prompt {prompt.name!r}")
 
     def _loosely(self, prompt: Prompt) -> tuple[Any, Usage]:
-        found = next((self._values[text] for text in _questions_in(prompt.input) if text in self._values), None)
+        found = next((self._values[text] for text in _questions_in(prompt) if text in self._values), None)
         if found is None:
             raise self._absent(prompt)
         return _fitted(found[0], prompt.schema), found[1]
@@ -232,11 +232,12 @@ def _plain(text: str) -> str:
     return " ".join(fold(text).split())
 
 
-def _questions_in(text: str) -> list[str]:
-    """Where an input may hold the question: the whole, its tagged part, its lines from the last."""
+def _questions_in(prompt: Prompt) -> list[str]:
+    """Where a prompt may hold the question: as asked, the whole input, its tagged part, its lines from the last."""
+    text = prompt.input
     tagged = _TAGGED.findall(text)
     lines = [_LABEL.sub("", line.strip()) for line in reversed(text.splitlines())]
-    return [_plain(part) for part in (text, *tagged, *lines)]
+    return [_plain(part) for part in (prompt.asked, text, *tagged, *lines)]
 
 
 def _fitted(value: Any, schema: Schema) -> Any:
