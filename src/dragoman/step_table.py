@@ -1,0 +1,166 @@
+"""Every rewriter that a profile may name: one row each, with what makes it and its options.
+
+A prompt needs no row: whatever name is not in the table is looked up among the prompt files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dragoman.errors import LLMUnavailable
+from dragoman.protocols import LLM, Prompt, Reply, Retriever, Rewriter, Writer
+from dragoman.rewriters.guards import Guards
+from dragoman.rewriters.language import ANY
+from dragoman.rewriters.masking import Masking
+from dragoman.rewriters.promptfile import Example, PromptFile
+
+if TYPE_CHECKING:
+    from dragoman.profile import Profile
+    from dragoman.profile_file import StepUse
+    from dragoman.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a profile does not hold and its steps are made with.
+
+    Attributes:
+        vocabulary: the corpus's words; steps that need it are left out without one.
+        llm: the rewriting model, instead of the profile's.
+        writer: the answering model, instead of the profile's.
+        only: names of the steps wanted; empty for all of the profile's.
+        models: False: no model is opened, whatever the profile names.
+    """
+
+    retrievers: Sequence[Retriever] = ()
+    vocabulary: Vocabulary | None = None
+    llm: LLM | None = None
+    writer: Writer | None = None
+    only: tuple[str, ...] = ()
+    models: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where steps are made: the profile, the parts, and what several steps share."""
+
+    profile: Profile
+    parts: Parts
+    guards: Guards
+    masking: Masking
+    llm: LLM | None
+
+
+Make: TypeAlias = Callable[[Bench, Mapping[str, Any]], "Rewriter | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepKind:
+    """A rewriter that a profile may name.
+
+    Attributes:
+        about: what it does, for the reference.
+        make: the rewriter; None where something that it needs is not there.
+        options: name of an option -> the types allowed.
+    """
+
+    about: str
+    make: Make
+    options: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+
+
+class Absent:
+    """A model that could not be opened; every question records why and goes on without it."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name = name
+        self.why = why
+
+    async def __call__(self, _: Prompt, /) -> Reply:
+        """Raises LLMUnavailable with the reason."""
+        raise LLMUnavailable(self.why)
+
+    async def stream(self, *_: object) -> AsyncIterator[str]:
+        """Raises LLMUnavailable with the reason."""
+        nothing: str
+        for nothing in ():  # what makes this an asynchronous generator, as a writer's stream is
+            yield nothing
+        raise LLMUnavailable(self.why)
+
+
+def _rules(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.noise import languages
+    from dragoman.rewriters.rules import AUTO, Rules
+
+    asked = bench.profile.language.question
+    language = options.get("language", AUTO if asked == ANY else asked)
+    return Rules(language) if language in (AUTO, *languages()) else None
+
+
+def _lexicon(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.lexicon import LexiconRewriter
+
+    lexicon = bench.profile.lexicon()
+    return LexiconRewriter(lexicon) if lexicon is not None else None
+
+
+def _guards(bench: Bench, _: Mapping[str, Any]) -> Rewriter:
+    return bench.guards
+
+
+def prompted(use: StepUse) -> Make:
+    """What makes the step of a prompt file."""
+
+    def make(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
+        from dragoman.rewriters.prompted import Options, Prompted
+
+        if bench.llm is None:
+            return None
+        prompt = prompt_of(bench.profile, use)
+        profile = bench.profile
+        shown = [
+            Example(example.question, example.reply or {}, example.history or ())
+            for example in profile.examples
+            if example.show and set(example.reply or ()) == set(prompt.schema["properties"])
+        ]
+        made = Options(options.get("rules"), tuple(shown), options.get("weight"), bench.masking or None)
+        step = Prompted(prompt, bench.llm, profile.setting, bench.guards, made)
+        if profile.cache is None:
+            return step
+        from dragoman.rewriters.cache import Cached, RewriteCache
+
+        return Cached(step, RewriteCache(profile.cache), step.fingerprint)
+
+    return make
+
+
+def prompt_of(profile: Profile, use: StepUse) -> PromptFile:
+    """The step's prompt file with the profile's limits; a path is relative to the profile."""
+    name: str | Path = use.use
+    if use.use.endswith(".toml"):
+        name = profile.path.parent / use.use
+    prompt = loadprompt_of(name)
+    limits = profile.limits
+    tokens = min(prompt.limits.max_tokens, limits.max_tokens)
+    prompt = prompt.limited(question=limits.question, history=limits.history, max_tokens=tokens)
+    if prompt.gives == "searches":
+        prompt = prompt.limited(count=limits.searches, words=limits.words, characters=limits.characters)
+    given = {key: use.options[key] for key in ("count", "words", "characters") if key in use.options}
+    return prompt.limited(**given) if given else prompt
+
+
+PROMPT_OPTIONS: Mapping[str, tuple[type, ...]] = {
+    "weight": (int, float),
+    "rules": (str,),
+    "count": (int,),
+    "words": (int,),
+    "characters": (int,),
+}
+STEPS: Mapping[str, StepKind] = {
+    "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": (str,)}),
+    "lexicon": StepKind("the lexicon enforced on the question and every search", _lexicon),
+    "guards": StepKind("the guards and the profile's rules held over every search, whoever wrote it", _guards),
+}
