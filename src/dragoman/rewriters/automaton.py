@@ -11,9 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from dragoman.text import fold
+
 MOST_REPEATS = 8  # of `{kind}+`
 _PART = re.compile(r"[\[\]()|]|[^\s\[\]()|]+")
 Edges: TypeAlias = dict[str, set[int]]
+
+
+def plain(word: str) -> str:
+    """A word as phrases are compared: folded, without apostrophes."""
+    return fold(word).replace("'", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +180,8 @@ class Lines:
 
     def _word(self, part: str, state: int) -> int:
         word = part.rstrip("+")
-        word = self.spelled.get(word, word)
+        if not word.startswith("{"):
+            word = self.spelled.get(plain(word), plain(word))
         for _ in range(MOST_REPEATS if part.endswith("+") else 1):
             after = self._state()
             self.edges[state].setdefault(word, set()).add(after)

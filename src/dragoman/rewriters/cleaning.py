@@ -14,6 +14,10 @@ from dragoman.text import stop_words
 LONGEST_ABBREVIATION = 3  # letters: "OH", "PLS"
 LONGEST_PHRASE = 16  # words: how far before a sentence's end its closing phrase may begin
 _ASIDE = frozenset(",:;-–—…")  # marks that go with what they set apart
+_I = frozenset(("i", "im", "id", "ive", "ill"))  # have a capital wherever they stand
+_BEFORE = frozenset((",", "-", "–", "—"))  # marks that only set apart what follows them
+_OPENING = frozenset("¿¡")
+MOST_NAMES = 4  # that sign a sentence of thanks
 
 
 class Removal(NamedTuple):
@@ -68,6 +72,7 @@ class _Reader:
         self.stop = stop
         self.symbols = _symbols(text, pieces, noise, shouted)
         self.inner = _inner(self.symbols, noise)
+        self.walls = _walls(text, pieces, self.symbols) if noise.capitals_open else []
         self.found: dict[int, list[tuple[int, tuple[Phrase, ...]]]] = {}
 
     def read(self) -> Cleaning:
@@ -93,7 +98,10 @@ class _Reader:
 
     def _ends(self, phrases: Automaton, place: int) -> list[tuple[int, tuple[Phrase, ...]]]:
         found = phrases.ends(self.symbols, place)
-        return [each for each in found if each[0] not in self.inner] if self.inner else found
+        if found and (self.inner or self.walls):
+            wall = next((wall for wall in self.walls if wall > place), self.count)
+            return [each for each in found if each[0] not in self.inner and each[0] <= wall]
+        return found
 
     def _whole(self) -> Phrase | None:
         """The first phrase, where phrases and marks make up all of the sentence and one of them is not weak."""
@@ -107,6 +115,13 @@ class _Reader:
             if self.pieces[place].mark:
                 reached.setdefault(place + 1, (first, strong))
                 continue
+            if (
+                first
+                and "end" in first.group.places
+                and self.count - place <= MOST_NAMES
+                and is_name(self._text(place))
+            ):
+                reached.setdefault(place + 1, (first, strong))
             for end, phrases in self._at(place):
                 for phrase in phrases:
                     after = (first or phrase, strong or not phrase.group.weak)
@@ -117,7 +132,7 @@ class _Reader:
 
     def _front(self, cleaning: Cleaning) -> None:
         """Take phrases off the front, the longest first, as long as something stays."""
-        place = 0
+        place = 1 if self.text[self.pieces[0].start] in _OPENING else 0
         while place < self.stop:
             best: Removal | None = None
             for end, phrases in self._at(place):
@@ -156,7 +171,7 @@ class _Reader:
             if taken is None:
                 return
             first = taken.first
-            while first > cleaning.first and self.pieces[first - 1].mark and self._text(first - 1) in _ASIDE:
+            while first > cleaning.first and self._text(first - 1) in _BEFORE:
                 first -= 1
             if not any(not piece.mark for piece in self.pieces[cleaning.first : first]):
                 return
@@ -212,9 +227,6 @@ def _symbols(text: str, pieces: Sequence[Piece], noise: Noise, shouted: bool) ->
                 symbols[place] = ()
     naming = noise.naming
     for place in range(1, len(pieces)):
-        symbol = symbols[place]
-        if "{kind}" in symbol and text[pieces[place].start].isupper() and text[pieces[place - 1].start].islower():
-            symbols[place] = symbol[:1]  # "thanks The limit is": another sentence has begun
         if symbols[place - 1] and not naming.isdisjoint(symbols[place - 1]):
             symbols[place] += tuple(_namelike(text, pieces, symbols, noise, place))
     return symbols
@@ -229,6 +241,19 @@ def _inner(symbols: Sequence[tuple[str, ...]], noise: Noise) -> set[int]:
             if ends:
                 inner.update(range(place + 1, ends[-1][0]))
     return inner
+
+
+def _walls(text: str, pieces: Sequence[Piece], symbols: Sequence[tuple[str, ...]]) -> list[int]:
+    """Where another sentence begins without a mark before it: "thanks You are driving"."""
+    return [
+        place
+        for place in range(1, len(pieces))
+        if text[pieces[place].start].isupper()
+        and text[pieces[place - 1].start].islower()
+        and not (pieces[place].word[:1] == "i" and pieces[place].word in _I)
+        and "{name}" not in symbols[place]
+        and "{Name}" not in symbols[place]
+    ]
 
 
 def _is_abbreviation(text: str, pieces: Sequence[Piece], place: int) -> bool:

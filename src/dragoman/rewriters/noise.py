@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from dragoman.rewriters.automaton import Automaton, Group, Lines
+from dragoman.rewriters.automaton import Automaton, Group, Lines, plain
 
 _DOUBLE = re.compile(r"(.)\1+")
 
@@ -20,6 +20,7 @@ class Noise:
     """A language's file, compiled.
 
     Attributes:
+        capitals_open: a capital behind a small letter begins a sentence.
         noise: every phrase of every group; `aside` those that are noise anywhere.
         kept: phrases that look like noise and are none.
         asks: what makes a sentence an asking one inside it.
@@ -34,6 +35,7 @@ class Noise:
     """
 
     language: str
+    capitals_open: bool
     noise: Automaton
     aside: Automaton
     kept: Automaton
@@ -74,7 +76,7 @@ def load(language: str) -> Noise:
     file = f"rules/{language}.toml"
     text = (resources.files("dragoman") / "data" / file).read_text("utf-8")
     data = tomllib.loads(text)
-    spelled = {bad: good for good, many in data.get("spelling", {}).items() for bad in many.split()}
+    spelled = {bad: plain(good) for good, many in data.get("spelling", {}).items() for bad in plain(many).split()}
     every, aside, kept, asks = (Lines(spelled) for _ in range(4))
     lines = _lines(text)
     for group in _groups(data, language):
@@ -91,6 +93,7 @@ def load(language: str) -> Noise:
     noise = every.automaton()
     return Noise(
         language=language,
+        capitals_open=data["capitals_open"],
         noise=noise,
         aside=aside.automaton(),
         kept=kept.automaton(),
@@ -98,11 +101,11 @@ def load(language: str) -> Noise:
         symbols=_symbols(data, words, spelled),
         short={_DOUBLE.sub(r"\1", word): word for word in sorted(words, key=len, reverse=True)},
         naming=noise.leads_to(frozenset(("{Name}", "{anyone}"))),
-        asking=frozenset(asking["first"].split()),
-        starters=frozenset(asking["starters"].split()),
-        back=frozenset(asking["back"].split()),
-        negation=frozenset(asking["negation"].split()),
-        chatter=frozenset(asking["chatter"].split()),
+        asking=_words(asking["first"]),
+        starters=_words(asking["starters"]),
+        back=_words(asking["back"]),
+        negation=_words(asking["negation"]),
+        chatter=_words(asking["chatter"]),
     )
 
 
@@ -114,13 +117,17 @@ def _groups(data: Mapping[str, Any], language: str) -> Iterator[tuple[Group, lis
 
 
 def _symbols(data: Mapping[str, Any], words: set[str], spelled: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    sets = {name: set(members.split()) for name, members in data.get("sets", {}).items()}
-    sets["name"] = set(data["names"].split()) | set(data["address"].split())
+    sets = {name: _words(members) for name, members in data.get("sets", {}).items()}
+    sets["name"] = _words(data["names"]) | _words(data["address"])
     written = {word: spelled.get(word, word) for word in words.union(*sets.values(), spelled)}
     return {
         word: (plain, *(f"{{{name}}}" for name, members in sets.items() if plain in members or word in members))
         for word, plain in written.items()
     }
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(plain(text).split())
 
 
 def _lines(text: str) -> dict[str, int]:

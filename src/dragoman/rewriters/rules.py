@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.rewriters.cleaning import Cleaning, clean, is_name
+from dragoman.rewriters.context import asks, spare
 from dragoman.rewriters.noise import Noise, languages, load
 from dragoman.rewriters.sentences import Sentence, sentences
 from dragoman.text import stop_words, words
@@ -67,7 +68,10 @@ class Rules:
         noise = self._noise(text)
         hits: list[RuleHit] = []
         for _ in range(MOST_PASSES):
-            after, more = _pass(text, noise)
+            cut = list(sentences(text))
+            after, more = _pass(text, cut, noise)
+            if not more:
+                after, more = _focus(text, cut, noise)
             if not more:
                 break
             if not after:
@@ -97,14 +101,14 @@ def guess_language(text: str) -> str:
     return best if common[best] else "en"
 
 
-def _pass(text: str, noise: Noise) -> tuple[str, list[RuleHit]]:
+def _pass(text: str, cut: Sequence[Sentence], noise: Noise) -> tuple[str, list[RuleHit]]:
     """One round: the text without what is noise in it as it stands, and what that was."""
     shouted = text.isupper()
-    found: list[Cleaning] = []
-    cut = list(sentences(text))
-    asked = max((number for number, pieces in enumerate(cut) if _asks(text, pieces)), default=-1)
-    for number, pieces in enumerate(cut):
-        found.append(clean(text, pieces, noise, shouted, told=number < asked and not _asks(text, pieces)))
+    asked = max((number for number, pieces in enumerate(cut) if asks(text, pieces)), default=-1)
+    found = [
+        clean(text, pieces, noise, shouted, told=number < asked and not asks(text, pieces))
+        for number, pieces in enumerate(cut)
+    ]
     if not any(cleaning.whole or cleaning.removals for cleaning in found):
         return text, []
     signed = _signature(text, found)
@@ -128,9 +132,15 @@ def _pass(text: str, noise: Noise) -> tuple[str, list[RuleHit]]:
     return "".join([*parts, text[at:]]).strip() if kept else "", hits
 
 
-def _asks(text: str, pieces: Sentence) -> bool:
-    last = pieces[-1]
-    return last.mark and "?" in text[last.start : last.end]
+def _focus(text: str, cut: Sequence[Sentence], noise: Noise) -> tuple[str, list[RuleHit]]:
+    """A long message without the sentences that its asking ones do not need, and which those were."""
+    idle = spare(text, cut, noise)
+    if not idle:
+        return text, []
+    starts = [pieces[0].start for pieces in cut] + [len(text)]
+    parts = [(number in idle, text[starts[number] : starts[number + 1]]) for number in range(len(cut))]
+    hits = [RuleHit(f"{noise.language}.context", part.strip()) for goes, part in parts if goes]
+    return "".join(part for goes, part in parts if not goes).strip(), hits
 
 
 def _cuts(text: str, cleaning: Cleaning, ends: bool) -> Iterator[tuple[int, int, str, str]]:
@@ -147,6 +157,8 @@ def _cuts(text: str, cleaning: Cleaning, ends: bool) -> Iterator[tuple[int, int,
         if "?" in stop:
             frame = next(removal.phrase for removal in cleaning.removals if removal.phrase.group.frame)
             yield pieces[cleaning.stop - 1].end, pieces[-1].end, frame.group.id, frame.source
+            if text[pieces[0].start] == "¿":
+                yield pieces[0].start, pieces[0].end, frame.group.id, frame.source
 
 
 def _signature(text: str, found: Sequence[Cleaning]) -> int:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+from dragoman.rewriters.automaton import plain
 from dragoman.rewriters.untouched import UNTOUCHED
-from dragoman.text import fold
 
 # A word is letters with inner apostrophes and hyphens, and what follows it is no part of a larger
 # thing ("so.py", "please/thanks"). Anything else up to the next space or mark is one opaque piece.
 _PIECES = re.compile(
     rf"""(?P<word>[^\W\d_]++(?:['’\-][^\W\d_]++)*+)(?=[\s,;:!?()\[\]"“”…]|\.(?:[\s.]|$)|-\s|[’']\s|$)
   | (?P<opaque>{UNTOUCHED}|\[[A-Z]++\])
-  | (?P<mark>[.,;:!?…]++(?=\s|$|[^\W\d_])|[,;!?…]++|[()\[\]\-–—*"“”'’]+(?=\s|$|[^\W_]))
+  | (?P<mark>[.,;:!?…]++(?=\s|$|[^\W\d_])|[,;!?…]++|[¿¡]++|[()\[\]\-–—*"“”'’]+(?=\s|$|[^\W_]))
   | (?P<other>[^\s,;!?…]++)""",
     re.VERBOSE,
 )
@@ -52,7 +52,7 @@ def sentences(text: str) -> Iterator[Sentence]:
         before = end
         kind = match.lastgroup
         if kind == "word":
-            current.append(Piece(start, end, fold(match[0]).replace("'", ""), mark=False))
+            current.append(Piece(start, end, plain(match[0]), mark=False))
         elif kind == "mark":
             initial = bool(current) and match[0] == "." and current[-1].end - current[-1].start == 1  # "H. pylori"
             current.append(Piece(start, end, "", mark=True))
