@@ -142,7 +142,7 @@ def prompt_of(profile: Profile, use: StepUse) -> PromptFile:
     name: str | Path = use.use
     if use.use.endswith(".toml"):
         name = profile.path.parent / use.use
-    prompt = loadprompt_of(name)
+    prompt = load_prompt(name)
     limits = profile.limits
     tokens = min(prompt.limits.max_tokens, limits.max_tokens)
     prompt = prompt.limited(question=limits.question, history=limits.history, max_tokens=tokens)
