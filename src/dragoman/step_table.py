@@ -15,7 +15,7 @@ from dragoman.protocols import LLM, Prompt, Reply, Retriever, Rewriter, Writer
 from dragoman.rewriters.guards import Guards
 from dragoman.rewriters.language import ANY
 from dragoman.rewriters.masking import Masking
-from dragoman.rewriters.promptfile import Example, PromptFile
+from dragoman.rewriters.promptfile import Example, PromptFile, load_prompt
 
 if TYPE_CHECKING:
     from dragoman.profile import Profile
