@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -90,17 +89,3 @@ def agreement(runs: Sequence[ArmRun]) -> dict[str, dict[str, dict[str, float]]]:
         }
         found[one.name][other.name] = found[other.name][one.name] = both
     return found
-
-
-def unlabelled_data(runs: Sequence[ArmRun], vocabulary: Vocabulary | None) -> Mapping[str, Any]:
-    """`sayable` an arm, where there is a vocabulary, and `agreement` of every pair, as plain data."""
-    data: dict[str, Any] = {"agreement": agreement(runs)}
-    if vocabulary is not None:
-        for run in runs:
-            words = sayable(run, vocabulary)
-            data.setdefault("sayable", {})[run.name] = {
-                "held": words.held,
-                "empty": words.empty,
-                "searches": words.searches,
-            }
-    return data

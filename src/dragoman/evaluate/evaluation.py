@@ -126,8 +126,7 @@ async def evaluate(
     """Run and compare.
 
     Args:
-        arms: one of them named `raw`. They run one after another, `raw` first, its first question
-            once more before the clock counts, so that no arm pays for opening the index.
+        arms: one of them named `raw`. They run one after another, `raw` first.
         seed: of the interval and of p; the same figures for the same seed and runs.
         ceiling: the same ids in the corpus's own words; what `raw` makes of them is what rewriting can reach.
 
@@ -146,7 +145,6 @@ async def evaluate(
             collection.path,
         )
     raw = next(arm for arm in arms if arm.name == RAW)
-    await run_arm(raw, collection.questions[:1])
     top = None if ceiling is None else await _ceiling(collection, ceiling, raw)
     results: dict[str, ArmResult] = {}
     base: Values | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from pathlib import Path
 from string import Template
 
 from dragoman.evaluate import plots
@@ -18,25 +17,27 @@ from dragoman.types import Outcome
 Extra = tuple[str, str]  # a further section: heading, and its HTML, already escaped
 
 
-def write_report(evaluation: Evaluation, path: Path, extras: Sequence[Extra] = ()) -> None:
-    """Write the whole page to `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(evaluation, extras), "utf-8", errors="replace")
-
-
 def page(evaluation: Evaluation, extras: Sequence[Extra] = ()) -> str:
     """The page as text, with no script and no reference to anything outside it."""
-    data = resources.files("dragoman") / "data" / "report"
     parts = [_head(evaluation), _table(evaluation)]
     if evaluation.others:
         parts += [_differences(evaluation), _gains(evaluation), _outcomes(evaluation)]
     parts.append(_latency(evaluation))
     parts += [_section(heading, body) for heading, body in extras]
     parts += [_moved(evaluation, arm) for arm in _leader_first(evaluation)]
+    return _document(f"Does rewriting pay on {evaluation.collection}?", parts)
+
+
+def table_page(title: str, lead: str, sections: Sequence[Extra]) -> str:
+    """A page of tables, for what has no judgments to plot."""
+    head = f'<h1>{escape(title)}</h1><p class="verdict">{escape(lead)}</p>'
+    return _document(title, [head, *(_section(heading, body) for heading, body in sections)])
+
+
+def _document(title: str, parts: Sequence[str]) -> str:
+    data = resources.files("dragoman") / "data" / "report"
     return Template((data / "page.html").read_text("utf-8")).substitute(
-        title=escape(f"Does rewriting pay on {evaluation.collection}?"),
-        style=(data / "page.css").read_text("utf-8"),
-        body="\n".join(parts),
+        title=escape(title), style=(data / "page.css").read_text("utf-8"), body="\n".join(parts)
     )
 
 

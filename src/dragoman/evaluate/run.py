@@ -31,12 +31,14 @@ class Arm:
         rewrite: question -> rewriting, without a search; None for what is not made of rewriters.
         concurrency: questions under way at once: 1 for work of this process, so that its
             milliseconds are its own; more for what waits for another.
+        warm: called before the first question, so that none of them pays for loading a model.
     """
 
     name: str
     ask: Callable[[Question], Awaitable[Result]]
     rewrite: Callable[[Question], Awaitable[Rewriting]] | None = None
     concurrency: int = 1
+    warm: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ async def run_arm(arm: Arm, questions: Sequence[Asked], progress: Progress | Non
             return Answered(asked, (), took, Rewriting.of(asked.question), failure=f"{type(error).__name__}: {error}")
         return _slim(asked, result, time.perf_counter() - began)
 
+    if arm.warm is not None:
+        await arm.warm()
     answered: list[Answered] = []
     async for _, given in in_order(ask, questions, arm.concurrency):
         if isinstance(given, Answered):

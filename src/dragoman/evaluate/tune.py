@@ -171,7 +171,7 @@ def tune(
         learning = [table for table, at in zip(questions, dealt, strict=True) if at != fold]
         each.append(_search(learning, knobs))
         places = np.flatnonzero(dealt == fold)
-        held_out[places] = _values([questions[i] for i in places], each[-1])
+        held_out[places] = _values([questions[int(i)] for i in places], each[-1])
     factors = _search(questions, knobs)
     return Tuned(
         factors,

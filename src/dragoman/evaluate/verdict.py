@@ -8,6 +8,7 @@ from dragoman.evaluate.measures import MAIN
 
 LEVEL = 0.05
 SMALL = 0.01  # nDCG@10; a difference inside this is not worth a step
+SAME = 0.002  # nDCG@10; of arms this near to each other the quickest is named
 MUCH_HARM = 0.05  # share of harmed questions that is said beside a gain
 
 
@@ -33,7 +34,8 @@ def verdict(evaluation: Evaluation) -> str:
 
 
 def _switch_on(evaluation: Evaluation, pays: list[ArmResult]) -> str:
-    best = max(pays, key=lambda arm: arm.comparison.delta)
+    most = max(arm.comparison.delta for arm in pays)
+    best = min((arm for arm in pays if arm.comparison.delta >= most - SAME), key=lambda arm: arm.milliseconds(50))
     said = (
         f"Switch on {best.name}: {MAIN} {evaluation.raw.mean():.3f} -> {best.mean():.3f} "
         f"({_difference(best)}) over {_questions(evaluation)}; {_score(best)}, "
