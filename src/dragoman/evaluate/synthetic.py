@@ -61,10 +61,9 @@ def _drawn(corpus: Path, vocabulary: Vocabulary, count: int, chance: random.Rand
         if len(set(terms(text))) < _FEWEST or len(set(vocabulary.telling(text))) < _FEWEST:
             continue
         seen += 1
-        place = len(kept) if len(kept) < count else chance.randrange(seen)
-        if place == len(kept):
+        if len(kept) < count:
             kept.append((str(row["_id"]), text))
-        elif place < count:
+        elif (place := chance.randrange(seen)) < count:
             kept[place] = (str(row["_id"]), text)
     return kept
 
