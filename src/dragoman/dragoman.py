@@ -54,6 +54,7 @@ class Dragoman:
         writer: the model that answers; without one, `ask` quotes the best passages.
         settings: weights, fusion, budget.
         listeners: told of every event.
+        owns: what is closed with it, as the index that its retrievers read.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Dragoman:
         writer: Writer | None = None,
         settings: Settings | None = None,
         listeners: Sequence[Listener] = (),
+        owns: Sequence[object] = (),
     ) -> None:
         names = [retriever.name for retriever in retrievers]
         if len(set(names)) < len(names):
@@ -73,6 +75,7 @@ class Dragoman:
         self.chain = Chain(tuple(_heard(step, self.events) for step in rewriters), events=self.events)
         self.writer = writer
         self.settings = settings or Settings()
+        self._owns = tuple(owns)
 
     def rewrite(self, question: Question | str) -> Rewriting:
         """Question -> rewriting. A chain of local steps starts no thread and no event loop.
@@ -160,7 +163,7 @@ class Dragoman:
 
     async def aclose(self) -> None:
         """Close what the parts hold: clients, files."""
-        for part in (*self.retrievers, *_steps(self.chain), *([self.writer] if self.writer else [])):
+        for part in (*self.retrievers, *_steps(self.chain), self.writer, *self._owns):
             close = getattr(part, "aclose", None) or getattr(part, "close", None)
             closed = close() if close else None
             if inspect.isawaitable(closed):

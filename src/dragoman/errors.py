@@ -29,7 +29,13 @@ class QuestionError(DragomanError, ValueError):
 
 
 class RewriteError(DragomanError):
-    """A rewriter did not answer. The chain records it and goes on with what it had."""
+    """A rewriter did not answer. The chain records it and goes on with what it had.
+
+    Attributes:
+        notes: what belongs in the record all the same: rules that bit, tokens spent.
+    """
+
+    notes: tuple[object, ...] = ()
 
 
 class RewriteRejected(RewriteError):

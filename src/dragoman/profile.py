@@ -202,6 +202,7 @@ async def open_dragoman(
 
         opened = open_index(index)
         parts = replace(parts, retrievers=opened.retrievers, vocabulary=opened.vocabulary)
+        settings["owns"] = (opened,)
     if llm is not None:
         await warm(llm)
     return read.build(parts, **settings)

@@ -166,7 +166,8 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
                 error=error,
                 seconds=took,
             )
-        return _record(rewriting, rewriting, step.name, outcome, took, str(error))
+        noted = [note for note in error.notes if isinstance(note, RuleHit | Usage)]
+        return _record(rewriting, rewriting.note(*noted), step.name, outcome, took, str(error))
     took = time.perf_counter() - began
     recorded = _record(rewriting, after, step.name, _outcome(rewriting, after), took)
     if events:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dragoman.errors import LLMRefused, LLMUnreadable, RewriteRejected
+from dragoman.errors import LLMRefused, LLMUnreadable, RewriteError, RewriteRejected
 from dragoman.llm.schema import misfit
 from dragoman.protocols import LLM, Prompt
 from dragoman.rewriters.guard_checks import Asked
@@ -92,11 +92,13 @@ class Prompted:
             return rewriting.note("not a conversation" if history is None else "the first turn")
         prompt, asked = self.asks(rewriting)
         reply = await self.llm(prompt)
-        gate, values = self._read(reply.value)
-        noted = rewriting.note(reply.usage)
-        if not gate:
-            return self._gated(noted, values, asked)
-        return self._take(noted, values, asked)
+        try:
+            gate, values = self._read(reply.value)
+            noted = rewriting.note(reply.usage)
+            return self._take(noted, values, asked) if gate else self._gated(noted, values, asked)
+        except RewriteError as error:
+            error.notes = (*error.notes, reply.usage)
+            raise
 
     @property
     def fingerprint(self) -> str:
@@ -164,9 +166,13 @@ class Prompted:
 
     def _turned_down(self, kept: Kept) -> None:
         reasons = "; ".join(dict.fromkeys(kept.turned_down))
+        error: RewriteError = RewriteRejected(
+            f"{self.name}: the guards turned down all {len(kept.turned_down)}: {reasons}"
+        )
         if kept.turned_down and all("a refusal" in reason for reason in kept.turned_down):
-            raise LLMRefused(f"{self.name}: the model declined in words")
-        raise RewriteRejected(f"{self.name}: the guards turned down all {len(kept.turned_down)}: {reasons}")
+            error = LLMRefused(f"{self.name}: the model declined in words")
+        error.notes = tuple(kept.hits)
+        raise error
 
     def _set(self, rewriting: Rewriting, texts: Sequence[str]) -> Rewriting:
         """Each kind of value where it belongs."""

@@ -1,0 +1,1 @@
+"""Dragoman inside other frameworks, and theirs inside Dragoman; one file a framework."""

@@ -1,0 +1,1 @@
+"""The service: HTTP, the playground page, MCP."""
