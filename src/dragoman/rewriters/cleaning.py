@@ -115,12 +115,7 @@ class _Reader:
             if self.pieces[place].mark:
                 reached.setdefault(place + 1, (first, strong))
                 continue
-            if (
-                first
-                and "end" in first.group.places
-                and self.count - place <= MOST_NAMES
-                and is_name(self._text(place))
-            ):
+            if strong and first and "end" in first.group.places and self._follows_thanks(place):
                 reached.setdefault(place + 1, (first, strong))
             for end, phrases in self._at(place):
                 for phrase in phrases:
@@ -129,6 +124,18 @@ class _Reader:
                         reached[end] = after
         first, strong = reached.get(self.count, (None, False))
         return first if strong else None
+
+    def _follows_thanks(self, place: int) -> bool:
+        """Whether the piece tells nothing behind thanks or a closing: a name at the end, or a word of courtesy."""
+        word = self.pieces[place].word
+        if self.count - place <= MOST_NAMES and is_name(self._text(place)):  # "Thanks, Ann Lee", not "Thanks Ann Lee"
+            before = self.pieces[place - 1]
+            known = self.symbols[place - 1]
+            return before.mark or (is_name(self._text(place - 1)) and (not known or "{name}" in known))
+        noise = self.noise
+        if not word or word in noise.negation or word in noise.asking or self.count > LONGEST_PHRASE:
+            return False
+        return "{kind}" in self.symbols[place] or word in noise.chatter or word in stop_words(noise.language)
 
     def _front(self, cleaning: Cleaning) -> None:
         """Take phrases off the front, the longest first, as long as something stays."""
