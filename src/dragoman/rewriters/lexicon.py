@@ -146,8 +146,8 @@ class Lexicon:
 
     def _place(self, rule: Rule, left: str) -> None:
         *known, _ = self._matcher.place(rule)
-        # Two groups of equivalents may share a term; anything else would depend on the order of lines.
-        clash = next((other for other in known if rule.entry.explicit or other.entry.explicit), None)
+        # What only adds may come from several lines; of two replacements, one would depend on their order.
+        clash = next((o for o in known if o.put or rule.put or (o.entry.explicit and rule.entry.explicit)), None)
         if clash is not None:
             mine, theirs = rule.entry, clash.entry
             where = f"line {theirs.line}" if mine.path == theirs.path else theirs.source
