@@ -150,7 +150,7 @@ def _file(path: Path) -> list[Spec]:
             tuple(step for step in row["steps"] if step != RAW),
             row["fusion"],
             row["reserve"],
-            {key: value for key, value in row["weights"].items() if value},
+            {key: value for key, value in row["weights"].items() if value not in (None, {})},
         )
         for row in rows
     ]

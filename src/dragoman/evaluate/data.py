@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.evaluate.evaluation import ArmResult, Evaluation, Prices, answered, extremes
 from dragoman.evaluate.measures import MAIN
-from dragoman.evaluate.verdict import verdict
+from dragoman.evaluate.verdict import leading, verdict
 from dragoman.record import rewriting_data
 
 
@@ -23,11 +23,6 @@ def as_data(evaluation: Evaluation, prices: Prices | None = None) -> dict[str, A
         "worst": [] if leader is None else [moved(evaluation, leader, place) for place in worst],
         "best": [] if leader is None else [moved(evaluation, leader, place) for place in best],
     }
-
-
-def leading(evaluation: Evaluation) -> ArmResult | None:
-    """The arm with the highest mean beside `raw`; None where only `raw` ran."""
-    return max(evaluation.others, key=lambda arm: arm.mean(), default=None)
 
 
 def moved(evaluation: Evaluation, arm: ArmResult, place: int) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from importlib import resources
 from string import Template
 
 from dragoman.evaluate import plots
-from dragoman.evaluate.data import leading
 from dragoman.evaluate.evaluation import ArmResult, Evaluation, answered, extremes
 from dragoman.evaluate.measures import MAIN, MEASURES, UNJUDGED
-from dragoman.evaluate.verdict import verdict
+from dragoman.evaluate.verdict import leading, verdict
 from dragoman.types import Outcome
 
 Extra = tuple[str, str]  # a further section: heading, and its HTML, already escaped

@@ -13,7 +13,7 @@ from dragoman.errors import CollectionError
 from dragoman.evaluate import printed
 from dragoman.evaluate.arms import CONCURRENCY, Bench, Made, Spec, is_run, make, read_specs
 from dragoman.evaluate.collections import Collection, read_collection
-from dragoman.evaluate.data import as_data, leading
+from dragoman.evaluate.data import as_data
 from dragoman.evaluate.engine import engine
 from dragoman.evaluate.evaluation import DEPTH, ArmResult, Evaluation, Prices, evaluate
 from dragoman.evaluate.failif import check, explain, holds
@@ -25,6 +25,7 @@ from dragoman.evaluate.run import RAW, ArmRun, Progress, write_runs
 from dragoman.evaluate.synthetic import known_items, noisy
 from dragoman.evaluate.trials import noise_trial, off_topic_trial, runs_of, unlabelled_trial
 from dragoman.evaluate.tune import Table, as_toml, tables, tune, tuned_weights
+from dragoman.evaluate.verdict import leading
 from dragoman.profile import Profile, load_profile
 from dragoman.profile_steps import Parts, open_model
 from dragoman.protocols import LLM

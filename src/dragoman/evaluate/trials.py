@@ -23,18 +23,26 @@ async def noise_trial(
     """Every arm on the same questions with greetings, thanks and fillers put in.
 
     Returns:
-        Arm -> `overlap@10`, the mean share of the first ten hits that the noise left; where questions
-        are judged also `clean` and `noisy` (mean nDCG@10 of this arm on both), and `delta`, `interval`
+        Arm -> `overlap@10`, the mean share of the first ten hits that the noise left, and `same_query`,
+        the share of questions of which the arm made the same as without noise; where questions are
+        judged also `clean` and `noisy` (mean nDCG@10 of this arm on both), and `delta`, `interval`
         and `p` of the noisy against the clean.
     """
     ids = [asked.id for asked in noisy.judged]
     data: dict[str, dict[str, Any]] = {}
     for arm in arms:
-        run = (await run_arm(arm, noisy.questions, progress)).run
-        before = clean[arm.name].run
-        data[arm.name] = {"overlap@10": float(np.mean([overlap(run[identity], before[identity]) for identity in run]))}
+        found = await run_arm(arm, noisy.questions, progress)
+        run, before = found.run, clean[arm.name].run
+        same = [
+            a.rewriting.query == b.rewriting.query
+            for a, b in zip(found.answered, clean[arm.name].answered, strict=True)
+        ]
+        data[arm.name] = {
+            "overlap@10": float(np.mean([overlap(run[identity], before[identity]) for identity in run])),
+            "same_query": float(np.mean(same)),
+        }
         if ids:
-            values = [per_question(noisy.qrels, found, ids)[MAIN] for found in (before, run)]
+            values = [per_question(noisy.qrels, each, ids)[MAIN] for each in (before, run)]
             against = compare(values[0], values[1], seed=seed)
             data[arm.name] |= {
                 "clean": float(values[0].mean()),

@@ -23,7 +23,7 @@ def verdict(evaluation: Evaluation) -> str:
     if not others:
         return f"Only raw was run: {MAIN} {evaluation.raw.mean():.3f} over {_questions(evaluation)}."
     adjusted = holm({arm.name: arm.comparison.p for arm in others})
-    pays = [arm for arm in others if arm.comparison.low > 0 and adjusted[arm.name] < LEVEL]
+    pays = paying(evaluation)
     if pays:
         return _switch_on(evaluation, pays)
     harms = [arm for arm in others if arm.comparison.high < 0 and adjusted[arm.name] < LEVEL]
@@ -33,9 +33,22 @@ def verdict(evaluation: Evaluation) -> str:
     return _none_pays(evaluation, harms)
 
 
+def paying(evaluation: Evaluation) -> list[ArmResult]:
+    """The arms that pay; see `verdict`."""
+    adjusted = holm({arm.name: arm.comparison.p for arm in evaluation.others})
+    return [arm for arm in evaluation.others if arm.comparison.low > 0 and adjusted[arm.name] < LEVEL]
+
+
+def leading(evaluation: Evaluation) -> ArmResult | None:
+    """The arm to look at first: of those that pay, else of all, the best, and of equals the quickest."""
+    arms = paying(evaluation) or evaluation.others
+    most = max((arm.comparison.delta for arm in arms), default=0.0)
+    equals = [arm for arm in arms if arm.comparison.delta >= most - SAME]
+    return min(equals, key=lambda arm: arm.milliseconds(50), default=None)
+
+
 def _switch_on(evaluation: Evaluation, pays: list[ArmResult]) -> str:
-    most = max(arm.comparison.delta for arm in pays)
-    best = min((arm for arm in pays if arm.comparison.delta >= most - SAME), key=lambda arm: arm.milliseconds(50))
+    best = leading(evaluation) or pays[0]
     said = (
         f"Switch on {best.name}: {MAIN} {evaluation.raw.mean():.3f} -> {best.mean():.3f} "
         f"({_difference(best)}) over {_questions(evaluation)}; {_score(best)}, "
