@@ -71,8 +71,8 @@ class _Reader:
             stop -= 1
         self.stop = stop
         self.symbols = _symbols(text, pieces, noise, shouted)
-        self.inner = _inner(self.symbols, noise)
-        self.walls = _walls(text, pieces, self.symbols) if noise.capitals_open else []
+        self.inner: set[int] = set()
+        self.walls: list[int] = []
         self.found: dict[int, list[tuple[int, tuple[Phrase, ...]]]] = {}
 
     def read(self) -> Cleaning:
@@ -80,6 +80,9 @@ class _Reader:
         begins = self.noise.noise.begins
         if not any(map(begins, self.symbols)):
             return cleaning
+        self.inner = _inner(self.symbols, self.noise)
+        if self.noise.capitals_open:
+            self.walls = _walls(self.text, self.pieces, self.symbols)
         cleaning.whole = self._whole()
         if cleaning.whole is None:
             self._front(cleaning)

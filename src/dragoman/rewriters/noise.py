@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -52,9 +52,15 @@ class Noise:
     def symbols_of(self, word: str) -> tuple[str, ...]:
         """What the automaton reads for a folded word without apostrophes; nothing for one in no phrase."""
         known = self.symbols.get(word)
-        if known is None and (single := _DOUBLE.sub(r"\1", word)) != word:
+        if known is None and (single := _single(word)) != word:
             known = self.symbols.get(self.short.get(single, ""))
         return known or ()
+
+
+@lru_cache(maxsize=16_384)
+def _single(word: str) -> str:
+    """The word with every run of a letter as one."""
+    return _DOUBLE.sub(r"\1", word)
 
 
 def languages() -> tuple[str, ...]:
@@ -99,7 +105,7 @@ def load(language: str) -> Noise:
         kept=kept.automaton(),
         asks=asks.automaton(),
         symbols=_symbols(data, words, spelled),
-        short={_DOUBLE.sub(r"\1", word): word for word in sorted(words, key=len, reverse=True)},
+        short={_single(word): word for word in sorted(words, key=len, reverse=True)},
         naming=noise.leads_to(frozenset(("{Name}", "{anyone}"))),
         asking=_words(asking["first"]),
         starters=_words(asking["starters"]),
