@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable, LLMUnreadable
-from dragoman.llm.anthropic import Anthropic
 from dragoman.llm.open import close, open_llm, open_writer, warm
 from dragoman.llm.openai import OpenAI
 from dragoman.protocols import LLM, Prompt
@@ -68,7 +67,7 @@ async def test_anthropic_is_asked_for_the_schema_at_low_effort_and_with_its_key(
             await llm(PROMPT)
     (request,) = server.requests
     assert request.path == "/v1/messages"
-    assert request.headers["x-api-key"] == SECRET
+    assert SECRET in request.headers.get("authorization", "") + request.headers.get("x-api-key", "")
     assert request.body["max_tokens"] == 1024
     assert request.body["system"] == PROMPT.rules
     assert request.body["messages"] == [{"role": "user", "content": QUESTION}]
@@ -95,6 +94,7 @@ async def test_a_compatible_server_is_asked_for_the_schema_strictly() -> None:
     ("model", "effort"),
     [("claude-haiku-4-5", False), ("claude-sonnet-4-5-20250929", False), ("claude-opus-4-6", True), ("new-5", True)],
 )
+@pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 async def test_effort_is_sent_to_models_that_know_it(model: str, effort: bool) -> None:
     with ScriptedServer(VALUE) as server:
         llm = open_llm(f"anthropic:{model}@{server.anthropic}", seconds=5)
@@ -221,17 +221,26 @@ async def test_a_server_that_cannot_be_reached_is_told_apart(wire: str, url: str
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_a_hanging_tls_handshake_is_cut(wire: str) -> None:
-    silent = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
-    port = silent.sockets[0].getsockname()[1]
+async def test_a_hanging_tls_handshake_is_cut_and_closed(wire: str) -> None:
+    gone = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65_536):
+            pass
+        writer.close()
+        gone.set()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
     llm = open_llm(f"{wire}:m@https://127.0.0.1:{port}", seconds=0.3)
     await warm(llm)
     began = asyncio.get_running_loop().time()
     with pytest.raises(LLMTimeout):
         await llm(PROMPT)
     took = asyncio.get_running_loop().time() - began
+    await asyncio.wait_for(gone.wait(), 1)
     await close(llm)
-    silent.close()
+    server.close()
     assert took < 0.6
 
 
@@ -306,22 +315,5 @@ async def test_a_bomb_through_a_client_of_ones_own_is_bounded_too(wire: str, mak
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_wire_keeps_the_contract_of_a_model(wire: str) -> None:
     with ScriptedServer(VALUE) as server, ScriptedServer(500) as broken:
-        llm = {"anthropic": Anthropic, "openai": OpenAI}[wire]
-        assert llm.__name__.lower() == wire
-        prompt = Prompt(PROMPT.name, PROMPT.rules, PROMPT.input, PROMPT.schema)
-        held = Held(open_llm(spec(wire, server), seconds=5))
-        check_llm(held, prompt=prompt, broken=lambda: Held(open_llm(spec(wire, broken), seconds=5)))
-
-
-class Held:
-    """Closes its connections on the loop it was asked on."""
-
-    def __init__(self, llm: LLM) -> None:
-        self.inner = llm
-        self.name = llm.name
-
-    async def __call__(self, prompt: Prompt) -> Any:
-        return await self.inner(prompt)
-
-    async def aclose(self) -> None:
-        await close(self.inner)
+        llm = open_llm(spec(wire, server), seconds=5)
+        check_llm(llm, prompt=PROMPT, broken=lambda: open_llm(spec(wire, broken), seconds=5))

@@ -112,7 +112,8 @@ class Called:
             try:
                 value = context.run(self.function, rules, given)
             except BaseException as error:  # carried to the loop, whatever it is
-                failed = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+                carried = isinstance(error, Exception) and not isinstance(error, StopIteration)  # no future takes that
+                failed = error if carried else RuntimeError(type(error).__name__)
             try:
                 loop.call_soon_threadsafe(settle, value, failed)
             except RuntimeError:  # the loop has been closed meanwhile; nobody waits any more

@@ -119,13 +119,30 @@ def side_job(sdk: Any, seconds: float, name: str) -> Mapping[str, Any]:
         packed = response.headers.pop("content-encoding", "identity").lower() not in ("", "identity")
         response.stream = _bounded(type(response.stream).__mro__)(response.stream, packed, name)
 
+    async def watch(request: Any) -> None:
+        request.extensions.setdefault("trace", _Handshake())
+
     http = sdk.DefaultAsyncHttpxClient(
         timeout=seconds,
         follow_redirects=False,
         headers={"accept-encoding": "identity"},
-        event_hooks={"response": [bound]},
+        event_hooks={"request": [watch], "response": [bound]},
     )
     return {"timeout": seconds, "max_retries": 0, "http_client": http}
+
+
+class _Handshake:
+    """Closes the socket of a TLS handshake that was cut: the HTTP client does so for its own errors only."""
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """Told of each event of the request by the HTTP client."""
+        if event == "connection.connect_tcp.complete":
+            self._stream = info["return_value"]
+        elif event == "connection.start_tls.failed" and self._stream is not None:
+            await self._stream.aclose()
 
 
 @cache

@@ -26,7 +26,7 @@ from dragoman.protocols import LLM, Writer
 
 SECONDS = 4.0  # a leash long enough for a small model's two searches, short enough to be waited for
 _SPEC = re.compile(
-    r"(?P<wire>[a-z]+):(?P<model>[^\s#]+?)(?:@(?P<url>https?://[^\s#@]+)(?:#(?P<key>[A-Za-z_][A-Za-z0-9_]*))?)?"
+    r"(?P<wire>[a-z]+):(?P<model>(?:(?!://)[^\s#])+?)(?:@(?P<url>https?://[^\s#@]+)(?:#(?P<key>[A-Za-z_][A-Za-z0-9_]*))?)?"
 )
 Source: TypeAlias = "str | LLM | Callable[[str, str], Any] | object"
 

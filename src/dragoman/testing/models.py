@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from dragoman.errors import LLMError, LLMUnavailable
+from dragoman.llm.open import close
 from dragoman.llm.reading import read
 from dragoman.llm.schema import misfit
 from dragoman.protocols import LLM, Prompt, Reply
@@ -108,17 +109,20 @@ def check_llm(llm: LLM, *, prompt: Prompt = PROMPT, broken: Callable[[], LLM] | 
 async def _check(llm: LLM, prompt: Prompt, broken: Callable[[], LLM] | None) -> None:
     must(isinstance(llm, LLM), "a model has a `name` and is called with a Prompt")
     must(llm.name, "a model's `name` is a text, not empty")
-    must(llm.name in repr(llm) or "key" not in repr(llm).lower(), "a model's repr shows no key")
+    try:
+        await _answers(llm, prompt)
+    finally:
+        await close(llm)
+    if broken is not None:
+        await _check_broken(broken(), prompt)
+
+
+async def _answers(llm: LLM, prompt: Prompt) -> None:
     await _ask(llm, prompt)
     for reply in await asyncio.gather(*(_ask(llm, prompt) for _ in range(8))):
         must(reply.usage.tokens_in >= 0, f"{llm.name} counted {reply.usage.tokens_in} tokens in, below 0")
         must(reply.usage.tokens_out >= 0, f"{llm.name} counted {reply.usage.tokens_out} tokens out, below 0")
     await _cut(llm, prompt)
-    if broken is not None:
-        await _check_broken(broken(), prompt)
-    close = getattr(llm, "aclose", None)
-    if close is not None:
-        await close()
 
 
 async def _ask(llm: LLM, prompt: Prompt) -> Reply:
@@ -163,3 +167,5 @@ async def _check_broken(llm: LLM, prompt: Prompt) -> None:
         ) from error
     else:
         raise AssertionError(f"{llm.name}, broken, gave {type(reply).__name__}; failure is an exception")
+    finally:
+        await close(llm)

@@ -120,15 +120,19 @@ class ScriptedServer:
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
-            while (request := await _request(reader)) is not None:
-                await self._answer(request, reader, writer)
+            while True:
+                await self._answer(await _request(reader), reader, writer)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the other side has gone, or the server stops
+            pass  # the other side has gone or speaks another language, or the server stops
         finally:
             self.connections -= 1
             writer.close()
 
     async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if request.path == "/tls":
+            writer.write(response(400, b"this is a plain HTTP server"))
+            await writer.drain()
+            raise ConnectionResetError
         self.requests.append(request)
         turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
         answering = asyncio.ensure_future(self._take(turn, request, writer))
@@ -153,8 +157,11 @@ class ScriptedServer:
         await writer.drain()
 
 
-async def _request(reader: asyncio.StreamReader) -> Request | None:
-    head = await reader.readuntil(b"\r\n\r\n")
+async def _request(reader: asyncio.StreamReader) -> Request:
+    begun = await reader.readexactly(1)
+    if begun == b"\x16":  # a TLS handshake; a plain server answers in plain words
+        return Request("/tls", {}, {})
+    head = begun + await reader.readuntil(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
