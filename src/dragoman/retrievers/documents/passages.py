@@ -7,8 +7,8 @@ part begins with the last words of the one before.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, count
 from typing import NamedTuple
 
 from dragoman.retrievers.documents.document import Document
@@ -42,15 +42,15 @@ def passages(name: str, sections: Iterator[Section]) -> Iterator[Document]:
     Equal headings are told apart by a number, `#fees-2`; parts of a long section by `#fees~2`.
     A heading with nothing under it is left to the paths of those below it.
     """
-    used: Counter[str] = Counter()
+    used: set[str] = set()
     for section in sections:
         if not section.text.strip():
             continue
         slug = _slug(section.path[-1] if section.path else "")
-        used[slug] += 1
-        doc_id = f"{name}#{slug}" if slug else name
-        if used[slug] > 1:
-            doc_id += f"-{used[slug]}" if slug else f"#{used[slug]}"
+        first = f"{name}#{slug}" if slug else name
+        again = (f"{first}-{n}" if slug else f"{first}#{n}" for n in count(2))
+        doc_id = next(one for one in chain([first], again) if one not in used)
+        used.add(doc_id)
         title = " > ".join(dict.fromkeys(section.path))
         metadata = {"document": name}
         for number, part in enumerate(windows(section.text), start=1):
@@ -69,16 +69,16 @@ def windows(text: str, longest: int = LONGEST, overlap: int = OVERLAP) -> Iterat
         return
     before: list[str] = []
     part: list[str] = []
-    count = 0
+    held = 0
     for piece in _pieces(text, longest):
         size = len(piece.split())
-        if part and count + size > longest:
+        if part and held + size > longest:
             whole = "".join(part)
             yield (" ".join(before) + " " + whole).strip()
             before = whole.split()[-overlap:] if overlap else []
-            part, count = [], 0
+            part, held = [], 0
         part.append(piece)
-        count += size
+        held += size
     yield (" ".join(before) + " " + "".join(part)).strip()
 
 

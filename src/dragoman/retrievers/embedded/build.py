@@ -249,6 +249,7 @@ class _Build:
 
     def abandon(self) -> None:
         """Let go of every file, whether or not the build succeeded."""
+        self._words.abandon()
         self._passages.abandon()
         for table in self._tables.values():
             table.abandon()

@@ -96,7 +96,7 @@ def read_manifest(index: Path) -> Manifest:
 def _manifest(row: Any, index: Path) -> Manifest:
     found = row.get("format") if isinstance(row, dict) else None
     if found != FORMAT:
-        age = "older" if isinstance(found, int) and found < FORMAT else "another"
+        age = "an older" if isinstance(found, int) and found < FORMAT else "another"
         raise IndexStateError(
             f"made by {age} version of dragoman (format {found!r}, this one reads {FORMAT}); build the index again",
             index,

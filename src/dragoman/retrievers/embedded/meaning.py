@@ -122,8 +122,7 @@ class Meaning:
         if depth <= 0:
             return Ranking(search, self.name)
         allowed: Numbers | None = self._shelf.reader.allowed(frozenset(filters.items())) if filters else None
-        vector = np.array(search.vector, np.float32) if search.vector else self._questions(search.text)
-        scores, numbers = self._table.nearest(vector, depth, allowed)
+        scores, numbers = self._table.nearest(self._vector(search), depth, allowed)
         hits = tuple(hits_of(self._shelf.passages, numbers, scores))
         return Ranking(search, self.name, hits, time.perf_counter() - started).top(depth)
 

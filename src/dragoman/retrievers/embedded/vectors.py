@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,6 +29,7 @@ EXACT_UP_TO = 20_000
 # HNSW with these settings finds over .95 of the true first 100 among 100,000 rows in about 1 ms.
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
 _COPIED_AT_ONCE = 8_192  # rows turned into float32 at a time while building
+_DIGITS = 6  # the rest is noise in single precision, by which equal passages would not tie
 _MOST_TIES = 1_000
 _SUBSETS_KEPT = 4  # of at most EXACT_UP_TO rows, 30 MB each
 
@@ -80,6 +82,9 @@ class VectorWriter:
 
 
 def _graph(dimensions: int) -> Any:
+    with suppress(ImportError):
+        # Once usearch 2.26 is loaded, importing onnxruntime ends the process; the other way round is fine.
+        import onnxruntime  # noqa: F401
     try:
         from usearch.index import Index
     except ImportError as exc:
@@ -178,6 +183,7 @@ class VectorTable:
 
 
 def _top(scores: Scores, numbers: Numbers, depth: int) -> tuple[Scores, Numbers]:
+    scores = scores.round(_DIGITS)
     near = scores > 0
     scores, numbers = scores[near], numbers[near]
     if len(scores) <= depth:
