@@ -182,8 +182,8 @@ def reaching(name: str, where: str, errors: tuple[type[BaseException], ...]) -> 
     except errors as exc:
         said = " ".join(str(exc).split())[:300] or type(exc).__name__
         raise RetrievalError(
-            f"{name} at {masked(where)} did not answer: {said}; "
-            "check that it runs there and that its table is laid out as the adapter expects"
+            f"{name} at {masked(where)} failed: {said}; "
+            "check that it runs there, and that its table is laid out as the adapter expects"
         ) from exc
 
 

@@ -16,6 +16,10 @@ from dragoman.text import terms
 DIMENSIONS = 24
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "real_engine: asks a server named by an environment variable; else skipped")
+
+
 @pytest.fixture(scope="session")
 def documents() -> list[Document]:
     return [Document(*passage) for passage in SAMPLE]

@@ -64,7 +64,7 @@ async def test_it_opens_again_after_closing(engine: LanceDB) -> None:
 
 
 async def test_a_missing_table_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(RetrievalError, match=rf"lancedb at {tmp_path} did not answer.*nowhere") as caught:
+    with pytest.raises(RetrievalError, match=rf"lancedb at {tmp_path} failed.*nowhere") as caught:
         await LanceDB(str(tmp_path), "nowhere").words(Search("speed"), 5, {})
     assert caught.value.__cause__ is not None
 

@@ -79,7 +79,7 @@ async def test_metadata_filters_whatever_its_characters(tmp_path: Path) -> None:
 
 async def test_a_dead_server_is_an_error_that_names_it(nobody: int) -> None:
     engine = Milvus(f"http://127.0.0.1:{nobody}")
-    with pytest.raises(RetrievalError, match=rf"milvus at http://127.0.0.1:{nobody} did not answer") as caught:
+    with pytest.raises(RetrievalError, match=rf"milvus at http://127.0.0.1:{nobody} failed") as caught:
         await engine.words(Search("speed"), 5, {})
     assert caught.value.__cause__ is not None
     await engine.aclose()
