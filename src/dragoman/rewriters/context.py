@@ -16,7 +16,7 @@ from dragoman.rewriters.sentences import Sentence
 from dragoman.text import stop_words
 
 LONG = 60  # words
-FEW = 3  # sentences that a message needs to have one to spare
+FEW = 5  # sentences below which a message has none to spare
 
 
 def asks(text: str, pieces: Sentence) -> bool:
