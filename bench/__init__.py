@@ -1,0 +1,1 @@
+"""Measurements that are run by hand: what rewriting does to ranking, and what it costs."""
