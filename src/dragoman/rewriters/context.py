@@ -1,10 +1,10 @@
 """Long messages: what beside the asking sentences is needed to understand them, and what is not.
 
 Losing what the asker told is worse than searching too much of it, and the question as asked is
-searched beside, so only messages of `LONG` words are touched. On consumer health messages (half of
-a set of 494, seen while writing) that took 12 % of the words, and of the telling words of an
-expert's one-line summary .679 were left instead of .687; leaving out whatever shares no word with
-the asking sentences took less and lost more.
+searched beside, so only messages of `LONG` words in `FEW` sentences are touched. On consumer health
+messages (247, seen while writing) this takes 9 % of the words and leaves .678 of the telling words of
+an expert's one-line question instead of .687. Going on to leave out whatever shares no word with the
+asking sentences gained less and lost more.
 """
 
 from __future__ import annotations
