@@ -31,7 +31,7 @@ class Floor:
     harm: float | None = None
 
     def say(self, arm: ArmResult, evaluation: Evaluation) -> str:
-        """What is wanted, and `met` or how far it is."""
+        """What is wanted, each with `met` or how much is missing."""
         raw, against = evaluation.raw.mean(), arm.comparison
         wanted: list[tuple[str, float]] = []  # what, and how much is missing
         if self.mean is not None:
@@ -42,8 +42,7 @@ class Floor:
             wanted.append((f"interval above {self.above:g}", self.above - against.low + 1e-9))
         if self.harm is not None:
             wanted.append((f"harm under {self.harm:.0%}", against.harm - self.harm + 1e-9))
-        short = [f"{what} short by {missing:.3f}" for what, missing in wanted if missing > 0]
-        return ", ".join(what for what, _ in wanted) + (": " + "; ".join(short) if short else ": met")
+        return ", ".join(f"{what} ({f'short by {missing:.3f}' if missing > 0 else 'met'})" for what, missing in wanted)
 
 
 def everything(_: Asked) -> bool:

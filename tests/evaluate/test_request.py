@@ -40,7 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "replies.jsonl": [
             {"_id": "q3", "searches": ["electronic message handheld telephone"]},
             {"_id": "ood", "searches": []},
-            *({"_id": identity, "searches": [QUESTIONS[identity]]} for identity in ("q1", "q2", "q4")),
+            {"_id": "q1", "searches": [QUESTIONS["q1"]]},
+            {"_id": "q2", "searches": [QUESTIONS["q2"]]},
+            {"_id": "q4", "searches": [QUESTIONS["q4"]]},
         ],
     }
     for name, rows in lines.items():
