@@ -193,7 +193,8 @@ class LexiconRewriter:
 
     Replacements rewrite the query; what is added expands it, with the asker's words at weight 1 and
     what came in at the file's weight, `ADDED_WEIGHT` without one. A search keeps its origin, weight
-    and retrievers. It runs after the gate has settled a question, too.
+    and retrievers, and its text stays short: what is added to it stands in its `terms` alone. It
+    runs after the gate has settled a question, too.
     """
 
     gated = False
@@ -218,7 +219,7 @@ class LexiconRewriter:
             applied = self.lexicon.apply(search.text)
             hits += applied.hits
             terms_now = _carried(search.terms, search.text, applied)
-            enforced.append(replace(search, text=applied.text, terms=terms_now) if applied.hits else search)
+            enforced.append(replace(search, text=applied.replaced, terms=terms_now) if applied.hits else search)
         if not hits:
             return rewriting
         return replace(after, searches=()).add(enforced).note(*dict.fromkeys(hits))
