@@ -16,7 +16,7 @@ HEADINGS = {
     "noise": "With greetings, thanks and fillers put in",
     "off_topic": "On questions the corpus cannot answer",
 }
-KNOWN = "On questions made from the corpus's own words, which show harm and no gain:"
+KNOWN = "On questions made from the corpus's own words, which show harm and no gain"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -144,6 +144,12 @@ def unlabelled_rows(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The columns of the label-free figures that fit a table."""
     keys = ("held", "empty", "searches", "p50_ms", "p99_ms")
     return {arm: {key: row[key] for key in keys if key in row} for arm, row in data["arms"].items()}
+
+
+def known_rows(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The columns of an evaluation on made-up questions that say whether an arm harms."""
+    keys = (MAIN, "delta", "interval", "p", "wins", "ties", "losses", "harm")
+    return {arm: {key: row[key] for key in keys} for arm, row in data["arms"].items()}
 
 
 def agreement_rows(data: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -79,15 +79,14 @@ def _table(evaluation: Evaluation) -> str:
     columns = [name for name in _COLUMNS if closed or name != "gap closed"]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>{"".join(f"<td>{cell}</td>" for cell in _cells(arm, closed))}</tr>'
+        f'<tr><th scope="row">{_name(name)}</th>{"".join(f"<td>{cell}</td>" for cell in _cells(arm, closed))}</tr>'
         for name, arm in evaluation.arms.items()
     )
-    caption = f"delta, interval and p: {MAIN} against raw. harm: share of questions that lose more than .1."
     return _section(
         "Figures",
         '<div class="scroll" role="region" tabindex="0" aria-label="Figures of every arm"><table>'
-        f'<caption>{caption}</caption><thead><tr><th scope="col">arm</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>",
+        f'<thead><tr><th scope="col">arm</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>',
+        f"delta, interval and p: {MAIN} against raw. harm: share of questions that lose more than .1.",
     )
 
 
@@ -108,8 +107,8 @@ def _cells(arm: ArmResult, closed: bool) -> list[str]:
 
 
 def _name(label: str) -> str:
-    """Escaped, and allowed to break after a plus: arms are named by their steps."""
-    return escape(label).replace("+", "+<wbr>")
+    """Escaped, and allowed to break after a plus or a slash: arms are named by their steps and files."""
+    return escape(label).replace("+", "+<wbr>").replace("/", "/<wbr>")
 
 
 def _row(label: str, plot: str, value: str) -> str:

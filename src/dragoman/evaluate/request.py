@@ -208,6 +208,7 @@ async def _unlabelled(options: Options, collection: Collection, made: list[Made]
     if known is not None:
         data["known_items"] = as_data(known, options.prices)
         text += ["", printed.KNOWN, printed.figures(known)]
+        extras.append((printed.KNOWN, printed.html_table(printed.known_rows(data["known_items"]))))
     data["verdict"] = printed.unlabelled_verdict(data)
     text += ["", data["verdict"]]
     if options.runs:
