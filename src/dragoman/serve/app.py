@@ -1,0 +1,116 @@
+"""The ASGI application: routes, problems, the door, and what opens and closes with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+
+import dragoman
+from dragoman.serve import asking, metrics, page
+from dragoman.serve.bodies import ProblemData
+from dragoman.serve.door import Door
+from dragoman.serve.draining import told_to_stop
+from dragoman.serve.problems import handle_problems
+from dragoman.serve.service import Service
+from dragoman.serve.settings import VARIABLE, Settings
+
+ABOUT = "Says a question in the words a corpus uses, searches, and shows why each hit is there."
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """An application that opens the settings' profiles when it starts and closes them when it ends.
+
+    Raises:
+        ProfileError, IndexStateError: when it starts, one of them cannot be used.
+    """
+    service = Service.of(settings)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        await service.open()
+        try:
+            with told_to_stop(service.counter.drain):
+                yield
+        finally:
+            await service.close()
+
+    app = FastAPI(
+        title="Dragoman",
+        summary=ABOUT,
+        version=dragoman.__version__,
+        lifespan=life,
+        docs_url=None,  # these two pages load their scripts from elsewhere
+        redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # the package tells its own story
+    )
+    app.state.service = service
+    handle_problems(app)
+    app.include_router(asking.router)
+    _add_health(app, service)
+    page.add_page(app)
+    app.add_middleware(Door, settings=settings, metrics=service.metrics, counter=service.counter)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
+        )
+    app.openapi = lambda: _described(app, service)  # type: ignore[method-assign]  # FastAPI's own way to extend it
+    return app
+
+
+def worker() -> FastAPI:
+    """The application of a worker process, from the settings that its parent left in the environment."""
+    return make_app(Settings.from_json(os.environ[VARIABLE]))
+
+
+def _add_health(app: FastAPI, service: Service) -> None:
+    @app.get("/healthz", include_in_schema=False)
+    async def healthz() -> Response:
+        return asking.said({"status": "alive"})
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        state = service.state()
+        response = asking.said(state)
+        response.status_code = 200 if state["ready"] else 503
+        return response
+
+    @app.get("/metrics", include_in_schema=False)
+    async def counters(_: Request) -> Response:
+        service.state()
+        return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
+
+
+def _described(app: FastAPI, service: Service) -> dict[str, Any]:
+    """OpenAPI with what FastAPI does not know: the problems' shape, the keys, and the names served here."""
+    if app.openapi_schema is None:
+        schema = type(app).openapi(app)
+        schemas = schema["components"]["schemas"]
+        schemas["ProblemData"] = ProblemData.model_json_schema()
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        _name_profiles(schemas, service)
+        if service.settings.keys:
+            schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            schema["security"] = [{"key": []}]
+    return app.openapi_schema or {}
+
+
+def _name_profiles(schemas: dict[str, Any], service: Service) -> None:
+    """Say which profiles, and which steps, there are."""
+    profiles = list(service.desks)
+    steps = sorted({step for desk in service.desks.values() for step in desk.steps})
+    for body in schemas.values():
+        held = body.get("properties", {})
+        if "additionalProperties" in body and "profile" in held:
+            held["profile"]["anyOf"][0] = {"enum": profiles, "type": "string"}
+            if "steps" in held:
+                held["steps"]["anyOf"][0]["items"] = {"enum": steps, "type": "string"}

@@ -1,0 +1,241 @@
+"""What requests and answers hold. Requests are read strictly: nothing is coerced, an unknown key is an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dragoman.dragoman import DEPTH
+from dragoman.types import MAX_QUESTION, Message, Question
+
+MOST_TURNS = 40  # of a history
+MOST_DEPTH = 100  # hits of one answer
+# Something of it must be seen: neither space nor one of the control characters that `sanitize` takes out.
+VISIBLE = r"[^\s\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u205f-\u2064\ufeff]"
+QUESTION = "whats the fastest i can go on a residential street with no sign"
+Text = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION, pattern=VISIBLE)]
+Short = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Body(BaseModel):
+    """A request's body."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Turn(Body):
+    """One turn of the conversation before the question."""
+
+    role: Literal["user", "assistant"]
+    text: Annotated[str, Field(max_length=MAX_QUESTION)]
+
+
+class Asking(Body):
+    """A question and how it is asked."""
+
+    question: Text = Field(description="What is asked, in the asker's own words.", examples=[QUESTION])
+    profile: Short | None = Field(None, description="Which of the service's profiles; the first when left out.")
+    history: Annotated[list[Turn], Field(max_length=MOST_TURNS)] | None = Field(
+        None, description="The turns before it, oldest first. Null: not a conversation; empty: its first turn."
+    )
+    filters: dict[Short, Annotated[str, Field(max_length=200)]] = Field(
+        default_factory=dict, max_length=20, description="Metadata that every hit must have.", examples=[{}]
+    )
+    steps: Annotated[list[Short], Field(max_length=50)] | None = Field(
+        None, description="Only these of the profile's steps, in the profile's order; empty: the question as it is."
+    )
+
+    def asked(self) -> Question:
+        """As the hall takes it.
+
+        Raises:
+            QuestionError: it cannot be asked.
+        """
+        history = None if self.history is None else tuple(Message(turn.role, turn.text) for turn in self.history)
+        return Question(self.question, history, self.filters)
+
+
+class RewriteBody(Asking):
+    """A question to rewrite."""
+
+
+class SearchBody(Asking):
+    """A question to search."""
+
+    depth: int = Field(DEPTH, ge=1, le=MOST_DEPTH, description="How many hits.")
+
+
+class AskBody(SearchBody):
+    """A question to answer."""
+
+    stream: bool = Field(False, description="Answer as server-sent events: `result`, `piece` and `answer`.")
+
+
+class WeightsBody(Body):
+    """How much each search counts, instead of the profile's; what is left out stays."""
+
+    asked: Annotated[float, Field(ge=0, le=100)] | None = None
+    query: Annotated[float, Field(gt=0, le=100)] | None = None
+    origins: dict[Short, Annotated[float, Field(ge=0, le=100)]] = Field(default_factory=dict, max_length=50)
+    retrievers: dict[Short, Annotated[float, Field(ge=0, le=100)]] = Field(default_factory=dict, max_length=50)
+
+
+class GuardBody(Body):
+    """A rule of a profile's own."""
+
+    id: Short
+    pattern: Annotated[str, Field(min_length=1, max_length=500)]
+    replacement: Annotated[str, Field(max_length=500)] = ""
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class EditsBody(Body):
+    """Changes of the profile for this question alone.
+
+    A lexicon line stands before the profile's own; a guard takes the place of the one with its id.
+    """
+
+    lexicon: Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)] = Field(
+        default_factory=list, description="Lines in the synonyms format.", examples=[["phone => handheld telephone"]]
+    )
+    without: Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)] = Field(
+        default_factory=list, description="Left sides of lexicon entries to leave out."
+    )
+    guards: Annotated[list[GuardBody], Field(max_length=50)] = Field(default_factory=list)
+    without_guards: Annotated[list[Short], Field(max_length=50)] = Field(default_factory=list)
+
+
+class ExplainBody(SearchBody):
+    """A question whose whole journey is wanted, under the profile or a changed one."""
+
+    weights: WeightsBody | None = None
+    edits: EditsBody | None = None
+
+
+class FeedbackBody(Body):
+    """A hit that helped, or did not."""
+
+    question: Text = Field(examples=[QUESTION])
+    doc_id: Annotated[str, Field(min_length=1, max_length=1_000, pattern=VISIBLE)] = Field(examples=["tvc-18-103"])
+    helped: bool = Field(True, description="False: it was opened and did not help.")
+    rank: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="Where it stood.")
+    profile: Short | None = None
+
+
+class SearchData(BaseModel):
+    """Words that were looked for."""
+
+    text: str
+    origin: str
+    weight: float
+    terms: list[tuple[str, float]] = []
+    on: list[str] = []
+
+
+class RuleData(BaseModel):
+    """A rule that bit."""
+
+    rule: str
+    found: str
+    put: str
+    source: str
+
+
+class StepData(BaseModel):
+    """The record of one rewriter's turn."""
+
+    name: str
+    outcome: str
+    seconds: float
+    reason: str
+    before: str
+    after: list[str]
+    rules: list[RuleData]
+    tokens_in: int
+    tokens_out: int
+
+
+class RewriteAnswer(BaseModel):
+    """A question and what became of it."""
+
+    question: str
+    query: str
+    off_topic: bool
+    searches: list[SearchData]
+    steps: list[StepData]
+
+
+class ShareData(BaseModel):
+    """Why a hit stands where it stands."""
+
+    search: str
+    retriever: str
+    rank: int
+    share: float
+    origin: str
+
+
+class HitData(BaseModel):
+    """A passage found."""
+
+    rank: int
+    doc_id: str
+    score: float
+    title: str
+    text: str
+    metadata: dict[str, str]
+    because: list[ShareData]
+
+
+class FailureData(BaseModel):
+    """A retriever that did not answer one search; the others were fused."""
+
+    retriever: str
+    search: str
+    outcome: str
+    reason: str
+
+
+class SearchAnswer(RewriteAnswer):
+    """Everything between a question and its hits."""
+
+    hits: list[HitData]
+    failures: list[FailureData]
+    seconds: float
+
+
+class AskAnswer(SearchAnswer):
+    """An answer that cites its hits."""
+
+    answer: str
+    citations: list[str]
+    found: bool
+    quoted: bool
+    removed_citations: int
+    answer_reason: str
+
+
+class ExplainAnswer(SearchAnswer):
+    """The whole journey: with every ranking, what `raw` gives, and the words' document frequencies."""
+
+    profile: str
+    documents: int | None
+    rankings: list[dict[str, Any]]
+    raw: list[dict[str, Any]]
+
+
+class FeedbackAnswer(BaseModel):
+    """That it is kept."""
+
+    kept: bool
+
+
+class ProblemData(BaseModel):
+    """A problem (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[dict[str, str]] = []

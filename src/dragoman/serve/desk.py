@@ -1,0 +1,138 @@
+"""A profile opened over its index, ready to be asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+from dragoman.dragoman import Dragoman
+from dragoman.llm.open import innermost, warm
+from dragoman.profile import Profile, load_profile
+from dragoman.profile_steps import Parts, flat, open_model
+from dragoman.protocols import LLM
+from dragoman.retrievers import open_index
+from dragoman.retrievers.embedded import EmbeddedIndex
+from dragoman.rewriters.lexicon import Lexicon
+from dragoman.serve.changes import Changes, Replies, Told
+from dragoman.serve.metrics import Metrics
+from dragoman.serve.problems import Problem
+from dragoman.serve.settings import Table
+from dragoman.telemetry import Listener, log
+
+VARIANTS_KEPT = 32
+
+
+class Desk:
+    """One profile over one index.
+
+    Attributes:
+        hall: answers by the profile as it is.
+        lexicon: the profile's, read once.
+        llm: the rewriting model; None where the profile has none.
+        index: None where there is nothing to search.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        index: EmbeddedIndex | None = None,
+        llm: LLM | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self.profile, self.index, self.llm = profile, index, llm
+        self.lexicon: Lexicon | None = profile.lexicon()
+        self._listeners = tuple(listeners)
+        self._replies = Replies()
+        self._variants: OrderedDict[Changes, Dragoman] = OrderedDict()
+        vocabulary = index.vocabulary if index else None
+        self._parts = Parts(retrievers=index.retrievers if index else (), vocabulary=vocabulary, llm=llm)
+        self.hall = profile.build(self._parts, listeners=self._listeners)
+        self._parts = replace(self._parts, writer=self.hall.writer)
+
+    @classmethod
+    async def open(cls, table: Table, index: EmbeddedIndex | None, metrics: Metrics) -> Self:
+        """The desk of a table, its model's client built and its embedder loaded.
+
+        Raises:
+            ProfileError, IndexStateError: one of them cannot be used.
+        """
+        profile = load_profile(table.profile)
+        name = table.model or profile.rewrite_model
+        llm = open_model(name, profile) if name else None
+        if llm is not None:
+            await warm(llm)
+        desk = cls(profile, index, llm, [metrics.listener(profile.name)])
+        if index is not None:
+            raw = await desk.changed(Changes(steps=()))
+            await raw.asearch("the first question must not wait for files to be read", 1)
+            log.info("profile %s over %s documents is ready", profile.name, len(index))
+        return desk
+
+    @property
+    def name(self) -> str:
+        """The profile's."""
+        return self.profile.name
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of the profile's steps, in order."""
+        return tuple(use.use for use in flat(self.profile.steps))
+
+    @property
+    def breaker(self) -> str:
+        """The state of the model's breaker; empty where there is none."""
+        return str(getattr(self.llm, "state", ""))
+
+    def searching(self) -> None:
+        """See that there is something to search.
+
+        Raises:
+            Problem: 409, there is no index.
+        """
+        if not self.hall.retrievers:
+            raise Problem(409, f"profile {self.name!r} is served without an index, for rewriting alone; give --index")
+
+    async def changed(self, changes: Changes) -> Dragoman:
+        """The hall under changes of the profile; the plain one where there are none.
+
+        Raises:
+            ProfileError: the changes cannot be used.
+        """
+        if not changes:
+            return self.hall
+        known = self._variants.get(changes)
+        if known is None:
+            known = await asyncio.to_thread(self._made, changes)
+            self._variants[changes] = known
+            while len(self._variants) > VARIANTS_KEPT:
+                self._variants.popitem(last=False)
+        self._variants.move_to_end(changes)
+        return known
+
+    def _made(self, changes: Changes) -> Dragoman:
+        llm = self.llm
+        if llm is not None and changes.told:
+            llm = Told(llm, self._replies, read=changes.told == "read")
+        profile = changes.apply(self.profile, self.lexicon)
+        return profile.build(replace(self._parts, llm=llm), listeners=self._listeners)
+
+    async def close(self) -> None:
+        """Close the model's connections and the index's files."""
+        await self.hall.aclose()
+        closing = getattr(innermost(self.llm), "aclose", None) if self.llm else None
+        if closing is not None:
+            await closing()
+        if self.index is not None:
+            self.index.close()
+
+
+def open_indexes(tables: Sequence[Table]) -> dict[str, EmbeddedIndex]:
+    """Every index of the tables once, however many profiles stand over it.
+
+    Raises:
+        IndexStateError: one cannot be opened.
+    """
+    return {path: open_index(path) for path in dict.fromkeys(table.index for table in tables if table.index)}

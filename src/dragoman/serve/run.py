@@ -1,0 +1,76 @@
+"""Starting the service, and stopping it without losing a question."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from dataclasses import replace
+from typing import Any
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from dragoman.serve.app import make_app
+from dragoman.serve.settings import VARIABLE, Settings
+
+BACKLOG = 2048  # connections that may wait to be taken
+
+
+class Announced(uvicorn.Server):
+    """Says where it listens once it does."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and print the address."""
+        await super().startup(sockets)
+        if self.started:
+            opened = [each for server in self.servers for each in server.sockets]
+            _announce(self.config.host, opened[0].getsockname()[1])
+
+
+def serve(settings: Settings, workers: int = 1) -> None:
+    """Serve until the process is told to stop; what was accepted is finished first.
+
+    Args:
+        workers: processes that share the port. The limits of `settings` hold for each.
+
+    Raises:
+        ProfileError, IndexStateError: a profile or an index cannot be used.
+        SystemExit: the address is taken.
+    """
+    if workers > 1:
+        _side_by_side(settings, workers)
+        return
+    server = Announced(uvicorn.Config(make_app(settings), **_options(settings)))
+    server.run()
+    if not server.started:
+        sys.exit(1)
+
+
+def _side_by_side(settings: Settings, workers: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as shared:
+        os.environ[VARIABLE] = replace(settings, shared=shared).to_json()
+        config = uvicorn.Config("dragoman.serve.app:worker", factory=True, workers=workers, **_options(settings))
+        listening = config.bind_socket()
+        _announce(settings.host, listening.getsockname()[1])
+        Multiprocess(config, sockets=[listening]).run()
+
+
+def _announce(host: str, port: int) -> None:
+    name = f"[{host}]" if ":" in host else host
+    print(f"http://{name}:{port}", flush=True)
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "backlog": BACKLOG,
+        "timeout_graceful_shutdown": settings.limits.drain_seconds,
+        "timeout_keep_alive": 15,
+        "server_header": False,
+        "access_log": False,  # the counters tell more
+        "log_level": "warning",
+        "ws": "none",
+    }

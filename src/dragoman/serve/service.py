@@ -1,0 +1,80 @@
+"""What an application holds while it runs: the desks, the counters, the files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dragoman.serve.clicks import Clicks
+from dragoman.serve.desk import Desk, open_indexes
+from dragoman.serve.door import Counter
+from dragoman.serve.metrics import Metrics
+from dragoman.serve.problems import Problem
+from dragoman.serve.settings import Settings
+
+
+@dataclass(slots=True)
+class Service:
+    """Made before the application, opened when it starts, closed when it ends."""
+
+    settings: Settings
+    metrics: Metrics
+    counter: Counter
+    clicks: Clicks | None
+    desks: dict[str, Desk] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Service:
+        """A service that is not open yet."""
+        metrics = Metrics(Path(settings.shared) if settings.shared else None)
+        counter = Counter(metrics, settings.limits.concurrent)
+        clicks = Clicks(Path(settings.feedback)) if settings.feedback else None
+        return cls(settings, metrics, counter, clicks)
+
+    async def open(self) -> None:
+        """Open every table.
+
+        Raises:
+            ProfileError, IndexStateError: one cannot be used; or two profiles have one name.
+        """
+        indexes = open_indexes(self.settings.tables)
+        for table in self.settings.tables:
+            desk = await Desk.open(table, indexes.get(table.index), self.metrics)
+            if desk.name in self.desks:
+                raise Problem(500, f"two profiles are called {desk.name!r}; give one another `name`")
+            self.desks[desk.name] = desk
+
+    async def close(self) -> None:
+        """Close every desk."""
+        for desk in self.desks.values():
+            await desk.close()
+        self.desks.clear()
+
+    def desk(self, name: str | None) -> Desk:
+        """The desk of a profile; the first where none is named.
+
+        Raises:
+            Problem: 422, there is none of that name.
+        """
+        if name is None:
+            return next(iter(self.desks.values()))
+        try:
+            return self.desks[name]
+        except KeyError:
+            raise Problem(422, f"no profile {name!r} is served; served: {', '.join(self.desks)}") from None
+
+    def state(self) -> Mapping[str, object]:
+        """What `/readyz` says: ready or not, and of every profile its documents and its model's breaker."""
+        for name, desk in self.desks.items():
+            if desk.breaker:
+                opened = desk.breaker != "closed"
+                self.metrics.level("dragoman_model_breaker_open", float(opened), profile=name)
+        return {
+            "ready": bool(self.desks) and not self.counter.draining,
+            "in_flight": self.counter.now,
+            "profiles": {
+                name: {"documents": len(desk.index) if desk.index else None, "breaker": desk.breaker or None}
+                for name, desk in self.desks.items()
+            },
+        }
