@@ -133,10 +133,10 @@ def test_a_hostile_reply_is_read_in_time_linear_in_its_length(unit: str) -> None
     times = []
     for size in (250_000, 1_000_000):
         text = (unit * (size // len(unit) + 1))[:size]
-        began = time.perf_counter()
+        began = time.process_time()
         with pytest.raises(LLMUnreadable):
             read(text, SCHEMA, largest=2_000_000)
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     assert times[1] < max(12 * times[0], 0.5), f"{times[0]:.3f} s for a quarter of what took {times[1]:.3f} s"
 
 

@@ -148,6 +148,13 @@ async def test_a_loose_record_may_name_its_question_by_id(tmp_path: Path) -> Non
         await replay(replace(PROMPT, input="q7"))
 
 
+async def test_a_loose_record_of_searches_is_none_for_a_prompt_that_asks_for_something_else(tmp_path: Path) -> None:
+    file = loose(tmp_path, {"question": "q", "searches": ["a"]})
+    schema = {"type": "object", "properties": {"rewritten": {"type": "string"}}, "required": ["rewritten"]}
+    with pytest.raises(LLMUnavailable, match="no recorded reply for this question and the prompt 'rewrite'"):
+        await Replay(file)(Prompt("rewrite", "rules", "q", schema))
+
+
 async def test_a_loose_record_for_another_shape_is_unreadable(tmp_path: Path) -> None:
     file = loose(tmp_path, {"question": "q", "searches": "maximum"})
     with pytest.raises(LLMUnreadable, match="searches: expected array, found string"):

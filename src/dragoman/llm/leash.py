@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Collection
+from weakref import WeakKeyDictionary
 
 from dragoman.deadline import remaining
 from dragoman.errors import LLMTimeout, LLMUnavailable
 from dragoman.protocols import LLM, Prompt, Reply
 
-GRACE = 0.02  # seconds a cut call has to close its connection while the asker still waits
-_left_behind: set[asyncio.Task[Reply]] = set()  # cut calls that took longer; kept until they end
+FEW = 2  # calls cut in one turn of the loop, or a part of those that wait, so that no crowd waits long
+_cut_calls: set[asyncio.Task[Reply]] = set()  # kept until they have ended, so that none is lost half way
+_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, deque[asyncio.Task[Reply]]] = WeakKeyDictionary()
 
 
 class Leash:
     """The same model, held to `seconds` in all, and to what is left of the question's budget.
 
-    The call is cut from outside: its task is cancelled, which closes its connection. A call that
-    does not end when cancelled is left behind after `GRACE`, and nobody waits for it.
+    The call is cut from outside: its task is cancelled, which closes its connection. The asker does
+    not wait for that: closing takes a good part of a millisecond, and when a hundred calls hang, a
+    hundred deadlines fall together. Calls are cut a few a turn of the event loop, behind the askers.
+    A call that does not end when cancelled is left behind; nobody waits for it.
 
     Args:
         llm: what is held.
@@ -58,7 +63,7 @@ class Leash:
         try:
             return await self._first(prompt, seconds, calls)
         finally:
-            await _cut(calls)
+            _cut(calls)
 
     async def _first(self, prompt: Prompt, seconds: float, calls: set[asyncio.Task[Reply]]) -> Reply:
         now = asyncio.get_running_loop().time
@@ -94,18 +99,37 @@ def _failure(call: asyncio.Task[Reply]) -> BaseException | None:
     return call.exception()
 
 
-async def _cut(calls: Collection[asyncio.Task[Reply]]) -> None:
-    """Cancel what still runs and wait for it to close, `GRACE` at most."""
+def _cut(calls: Collection[asyncio.Task[Reply]]) -> None:
+    """Have what still runs cancelled, a few a turn of the loop."""
     if not calls:
         return
+    loop = asyncio.get_running_loop()
+    queue = _queues.setdefault(loop, deque())
+    if not queue:
+        loop.call_soon(_cut_next, loop)
     for call in calls:
-        call.cancel()
         call.add_done_callback(_ended)
-    _left_behind.update(calls)
-    await asyncio.wait(calls, timeout=GRACE)
+        queue.append(call)
+        _cut_calls.add(call)
+
+
+def _cut_next(loop: asyncio.AbstractEventLoop) -> None:
+    queue = _queues[loop]
+    for _ in range(min(len(queue), max(FEW, len(queue) // 32))):
+        queue.popleft().cancel()
+    if queue:
+        loop.call_soon(_cut_next, loop)
 
 
 def _ended(call: asyncio.Task[Reply]) -> None:
-    _left_behind.discard(call)
+    _cut_calls.discard(call)
     if not call.cancelled():
         call.exception()  # looked at, so that nothing is logged about a call that nobody waits for
+
+
+async def closed(seconds: float = 1.0) -> None:
+    """Wait until every call that was cut on this loop has closed its connection, `seconds` at most."""
+    loop = asyncio.get_running_loop()
+    calls = [call for call in _cut_calls if call.get_loop() is loop]
+    if calls:
+        await asyncio.wait(calls, timeout=seconds)

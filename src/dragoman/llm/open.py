@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from dragoman.llm.breaker import Breaker
 from dragoman.llm.callable import Called
 from dragoman.llm.clients import Given
-from dragoman.llm.leash import Leash
+from dragoman.llm.leash import Leash, closed
 from dragoman.llm.replay import Replay
 from dragoman.protocols import LLM, Writer
 
@@ -85,6 +85,7 @@ async def warm(llm: object) -> None:
 
 async def close(llm: object) -> None:
     """Close the connections that the model holds open on this event loop; it can be asked again."""
+    await closed()
     own = getattr(innermost(llm), "aclose", None)
     if own is not None:
         await own()

@@ -70,10 +70,9 @@ def unreadable(message: str, text: str = "") -> LLMUnreadable:
 
 def _amid(text: str, schema: Schema, reason: str) -> Any:
     """The value that stands amid other words; `reason` says why the whole text is not it."""
-    said = _after_thinking(text)
     wrong = ""
     found: list[Any] = []
-    for number, piece in enumerate(objects(said)):
+    for number, piece in enumerate(_pieces(text)):
         if number == MOST_OBJECTS:
             raise unreadable(f"the reply holds more than {MOST_OBJECTS} JSON objects; expected one", text)
         if piece is None:
@@ -97,6 +96,13 @@ def _amid(text: str, schema: Schema, reason: str) -> Any:
     raise unreadable(f"the reply is not JSON: {reason}", text)
 
 
+def _pieces(text: str) -> Iterator[str | None]:
+    try:
+        yield from objects(_after_thinking(text))
+    except _NotJSON as error:
+        raise unreadable(f"the reply is not JSON: {error}", text) from error
+
+
 def _after_thinking(text: str) -> str:
     """What stands behind the last closed block of thought.
 
@@ -114,12 +120,18 @@ def _after_thinking(text: str) -> str:
 
 
 def objects(text: str) -> Iterator[str | None]:
-    """The outermost `{…}` of `text` in order; None for one that never closes, after which there are no more."""
+    """The outermost `{…}` of `text` in order; None for one that never closes, after which there are no more.
+
+    Raises:
+        ValueError: one is nested too deep to be read.
+    """
     at = text.find("{")
     while at >= 0:
         depth = 0
         for token in _TOKEN.finditer(text, at):
             depth += _STEP.get(token[0], 0)
+            if depth > DEEPEST:
+                raise _NotJSON(f"nested deeper than {DEEPEST} levels")
             if depth == 0 and token[0] in "}]":
                 yield text[at : token.end()]
                 at = text.find("{", token.end())
@@ -155,6 +167,8 @@ _BEGINNINGS = frozenset('{["-0123456789tfn')
 
 
 def _check_depth(text: str) -> None:
+    if text.count("{") + text.count("[") <= DEEPEST:
+        return
     depth = 0
     for token in _TOKEN.finditer(text):
         depth += _STEP.get(token[0], 0)

@@ -87,7 +87,7 @@ class Recorder:
             "key": key_of(self.name, prompt),
             "model": self.name,
             "prompt": prompt.name,
-            "question": prompt.input,
+            "question": prompt.asked or prompt.input,
             "value": value,
             "tokens_in": usage.tokens_in,
             "tokens_out": usage.tokens_out,
@@ -192,7 +192,10 @@ class Replay:
         found = next((self._values[text] for text in _questions_in(prompt) if text in self._values), None)
         if found is None:
             raise self._absent(prompt)
-        return _fitted(found[0], prompt.schema), found[1]
+        value = _fitted(found[0], prompt.schema)
+        if any(name not in value for name in prompt.schema.get("required", ())):  # recorded for another prompt
+            raise self._absent(prompt)
+        return value, found[1]
 
 
 def _records(file: Path) -> list[tuple[int, dict[str, Any]]]:
