@@ -99,3 +99,13 @@ def test_a_reserved_place_keeps_the_questions_own_best_within_reach() -> None:
     assert reserve(hits, "d", 3) == hits
     assert reserve(hits, "a", 0) == hits
     assert reserve(hits, None, 3) == hits
+
+
+def test_a_ranking_that_ran_out_scored_everything_else_nothing() -> None:
+    found = ranking({"x": 2.0})
+    full = ranking({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, retriever="meaning")
+    fused = standardised([found, full])
+    # one score of 2 and three noughts: mean .5, deviation sqrt(.75); four scores .1 apart: deviation .1118
+    assert {hit.doc_id: hit.score for hit in fused} == pytest.approx(
+        {"x": 2 / math.sqrt(0.75), "a": 0.3 / 0.1118034, "b": 0.2 / 0.1118034, "c": 0.1 / 0.1118034, "d": 0.0}
+    )

@@ -21,6 +21,7 @@ class Local:
     documents: dict[str, str]
     name: str = "words"
     inline: bool = True
+    by_meaning: bool = False
     asked: list[str] = field(default_factory=list)
 
     def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
@@ -66,7 +67,7 @@ def test_a_caller_may_leave_the_question_as_asked_out() -> None:
 
 def test_boosts_of_the_query_reach_its_search() -> None:
     searches = plan(Rewriting.of("q").expand("q r", (("q", 1.0), ("r", 0.5))), Weights())
-    assert searches[1] == Search("q r", "expanded", 1.0, (("q", 1.0), ("r", 0.5)))
+    assert searches[1] == Search("q r", "expanded", 1.0, (("q", 1.0), ("r", 0.5)), meaning="q")
 
 
 async def test_a_search_runs_once_however_many_ask_for_it() -> None:
@@ -152,3 +153,38 @@ def test_meaning_weighs_more_the_more_a_search_says() -> None:
     }
     assert list(weights.values()) == pytest.approx([0.6, 1.2, 3.0])
     assert weigh(Ranking(Search("ddt", weight=2.0), "words")) == 2.0
+
+
+async def test_words_added_to_a_query_do_not_blur_its_meaning() -> None:
+    words, meaning = Local({"a": "speed"}), Local({"a": "speed"}, name="meaning", by_meaning=True)
+    rewriting = Rewriting.of("hey speed").rewrite("speed").expand("speed limit", (("speed", 1.0), ("limit", 0.5)))
+    rankings, _ = await Pool([words, meaning], 10, {}).rankings(plan(rewriting, Weights()))
+    assert words.asked == ["hey speed", "speed limit"]
+    assert meaning.asked == ["hey speed", "speed"]
+    assert [(r.retriever, r.search.weight) for r in rankings] == [
+        ("words", 0.5),
+        ("meaning", 0.5),
+        ("words", 1.0),
+        ("meaning", 1.0),
+    ]
+
+
+async def test_what_comes_to_the_same_on_a_retriever_counts_once_with_the_larger_weight() -> None:
+    meaning = Local({"a": "speed"}, name="meaning", by_meaning=True)
+    rewriting = Rewriting.of("speed").expand("speed limit", (("speed", 1.0), ("limit", 0.5)))
+    rankings, _ = await Pool([meaning], 10, {}).rankings(plan(rewriting, Weights()))
+    assert [ranking.search.weight for ranking in rankings] == [1.0]
+    assert meaning.asked == ["speed"]
+
+
+async def test_headings_are_asked_only_for_what_a_step_wrote() -> None:
+    headings = Local({"a": "speed"}, name="headings_meaning")
+    searches = [Search("speed"), Search("fast", "rewritten"), Search("speed limits", "rephrase")]
+    await Pool([headings], 10, {}, weights=Weights()).rankings(searches)
+    assert headings.asked == ["speed limits"]
+
+
+async def test_a_retriever_of_no_weight_is_not_asked() -> None:
+    words = Local({"a": "speed"})
+    rankings, _ = await Pool([words], 10, {}, weights=Weights(retrievers={"words": 0})).rankings([Search("speed")])
+    assert (rankings, words.asked) == ((), [])

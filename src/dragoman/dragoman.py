@@ -109,12 +109,14 @@ class Dragoman:
             raise RetrievalError("there is nothing to search: give Dragoman at least one retriever")
         began = time.perf_counter()
         asked = Rewriting.of(question)
-        pool = Pool(self.retrievers, max(self.settings.pool, depth), asked.question.filters, self.events)
+        settings = self.settings
+        filters = asked.question.filters
+        pool = Pool(self.retrievers, max(settings.pool, depth), filters, self.events, settings.weights)
         self.events.emit("question.start", question=asked.question)
-        with budget(self.settings.seconds), pooled(pool):
+        with budget(settings.seconds), pooled(pool):
             try:
                 rewriting = await self._rewrite_beside(asked, pool)
-                searches = plan(rewriting, self.settings.weights)
+                searches = plan(rewriting, settings.weights)
                 rankings, failures = await pool.rankings(searches)
             finally:
                 await pool.close()

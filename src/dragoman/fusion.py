@@ -14,7 +14,7 @@ from typing import Protocol
 from dragoman.types import Contribution, Hit, Ranking
 
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
-Shares = Callable[[Ranking], Sequence[float]]
+Shares = Callable[[Ranking, int], Sequence[float]]  # a ranking and the longest one's length -> a share a hit
 Weigh = Callable[[Ranking], float]  # a ranking -> its weight; by default its search's own
 
 
@@ -35,7 +35,7 @@ def rrf(rankings: Sequence[Ranking], weigh: Weigh | None = None, k: int = RRF_K)
     """
     if k < 0:
         raise ValueError(f"RRF's k is at least 0, not {k}")
-    return _fuse(rankings, weigh, lambda ranking: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
+    return _fuse(rankings, weigh, lambda ranking, _: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
 
 
 def standardised(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hit, ...]:
@@ -43,8 +43,9 @@ def standardised(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tup
 
     A z-score (Webber, Moffat and Zobel, SIGIR 2008) shifted so that a ranking's last hit, and a
     document it does not hold, count 0; so shares are never below 0. Where one hit stands far above
-    the rest it counts for more than its rank could say. A ranking whose scores are all equal gives
-    every document 1.
+    the rest it counts for more than its rank could say. A ranking that ran out before the longest
+    one did scored everything else 0 and is filled up with noughts before it is scaled, so that the
+    last of a few exact matches does not count as nothing. Equal scores throughout give 1 each.
     """
     return _fuse(rankings, weigh, _standardised)
 
@@ -60,14 +61,16 @@ def min_max(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hi
 FUSIONS: Mapping[str, Fusion] = {"rrf": rrf, "standardised": standardised, "min_max": min_max}
 
 
-def _standardised(ranking: Ranking) -> list[float]:
+def _standardised(ranking: Ranking, longest: int) -> list[float]:
     values = [hit.score for hit in ranking.hits]
-    low, mean = values[-1], math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    noughts = longest - len(values)
+    low, mean = (0.0 if noughts else values[-1]), math.fsum(values) / longest
+    squares = math.fsum((value - mean) ** 2 for value in values) + noughts * mean**2
+    spread = math.sqrt(squares / longest)
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
 
-def _min_max(ranking: Ranking) -> list[float]:
+def _min_max(ranking: Ranking, _: int) -> list[float]:
     values = [hit.score for hit in ranking.hits]
     low, spread = values[-1], values[0] - values[-1]
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
@@ -76,12 +79,13 @@ def _min_max(ranking: Ranking) -> list[float]:
 def _fuse(rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> tuple[Hit, ...]:
     found: dict[str, Hit] = {}
     because: dict[str, list[Contribution]] = {}
+    longest = max(map(len, rankings), default=0)
     for ranking in rankings:
         if not ranking.hits:
             continue
         search = ranking.search
         weight = search.weight if weigh is None else weigh(ranking)
-        for rank, (hit, share) in enumerate(zip(ranking.hits, shares(ranking), strict=True), start=1):
+        for rank, (hit, share) in enumerate(zip(ranking.hits, shares(ranking, longest), strict=True), start=1):
             found.setdefault(hit.doc_id, hit)
             because.setdefault(hit.doc_id, []).append(
                 Contribution(search.text, ranking.retriever, rank, weight * share, search.origin)

@@ -35,7 +35,8 @@ class Retriever(Protocol):
     """At most `depth` hits for one search, every one of which has all of `filters` in its metadata.
 
     A retriever that never waits for another process sets `inline = True` and is called where it
-    stands; another plain function is run in a thread, so that a deadline can leave it.
+    stands; another plain function is run in a thread, so that a deadline can leave it. One that
+    searches by meaning sets `by_meaning = True` and is given the text whose meaning is wanted.
 
     Raises:
         RetrievalError: it failed. An empty ranking means no match.

@@ -26,6 +26,8 @@ def search_data(search: Search) -> dict[str, Any]:
     data: dict[str, Any] = {"text": search.text, "origin": search.origin, "weight": round(search.weight, 6)}
     if search.terms:
         data["terms"] = [[term, round(weight, 6)] for term, weight in search.terms]
+    if search.meaning:
+        data["meaning"] = search.meaning
     if search.on:
         data["on"] = list(search.on)
     return data

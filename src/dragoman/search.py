@@ -31,15 +31,28 @@ class ByLength:
     """A retriever's weight that grows with the telling words of a search: `per_word` each, within bounds.
 
     One word is best looked up as it stands; a sentence says more by its meaning.
+
+    Attributes:
+        written: only searches that a step wrote count here, not the asker's own words: headings
+            are in the corpus's register, and so are those searches.
     """
 
     per_word: float = 0.3
     least: float = 0.3
     most: float = 1.5
+    written: bool = False
 
     def __call__(self, text: str, language: str) -> float:
         """The weight for one search's text."""
         return min(self.most, max(self.least, self.per_word * len(set(stems(text, language)))))
+
+
+ASKED = frozenset({"question", "rewritten", "expanded"})  # origins of the asker's own words
+RETRIEVERS: Mapping[str, float | ByLength] = {
+    "meaning": ByLength(),
+    "headings_meaning": ByLength(0.15, 0.15, 0.75, written=True),
+    "headings": 0.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +64,8 @@ class Weights:
         asked: the question as asked beside a rewritten or expanded query; 0 leaves it out.
         query: the rewritten or expanded query.
         origins: name of the step that wrote a search -> factor on that search's own weight.
-        retrievers: name of a retriever -> factor on all its rankings, a number or by length.
+        retrievers: name of a retriever -> factor on all its rankings, a number or by length; 0
+            leaves it out.
         language: whose stop words are no telling words.
     """
 
@@ -59,15 +73,21 @@ class Weights:
     asked: float = 0.5
     query: float = 1.0
     origins: Mapping[str, float] = field(default_factory=dict)
-    retrievers: Mapping[str, float | ByLength] = field(default_factory=lambda: {"meaning": ByLength()})
+    retrievers: Mapping[str, float | ByLength] = field(default_factory=lambda: dict(RETRIEVERS))
     language: str = "en"
 
     def weigh(self, ranking: Ranking) -> float:
         """A ranking's weight in the fusion: its search's, times its retriever's for that search."""
-        factor = self.retrievers.get(ranking.retriever, 1.0)
-        if isinstance(factor, ByLength):
-            factor = factor(ranking.search.text, self.language)
-        return ranking.search.weight * factor
+        return ranking.search.weight * self.factor(ranking.search, ranking.retriever)
+
+    def factor(self, search: Search, retriever: str) -> float:
+        """What a retriever counts for a search; 0: it is not asked."""
+        factor = self.retrievers.get(retriever, 1.0)
+        if not isinstance(factor, ByLength):
+            return factor
+        if factor.written and search.origin in ASKED:
+            return 0.0
+        return factor(search.meaning or search.text, self.language)
 
 
 def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
@@ -78,7 +98,8 @@ def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
     searches = [] if changed and weights.asked == 0 else [first]
     if changed:
         origin = "expanded" if rewriting.expanded is not None else "rewritten"
-        searches.append(Search(rewriting.query, origin, weights.query, rewriting.terms))
+        meaning = "" if rewriting.expanded is None else rewriting.rewritten or asked
+        searches.append(Search(rewriting.query, origin, weights.query, rewriting.terms, meaning=meaning))
     for search in rewriting.searches:
         factor = weights.origins.get(search.origin, 1.0)
         if factor > 0:
@@ -87,23 +108,37 @@ def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
 
 
 class Pool:
-    """The rankings of one question."""
+    """The rankings of one question.
+
+    Args:
+        weights: a retriever that counts nothing for a search is not asked.
+    """
 
     def __init__(
-        self, retrievers: Sequence[Retriever], depth: int, filters: Metadata, events: Events | None = None
+        self,
+        retrievers: Sequence[Retriever],
+        depth: int,
+        filters: Metadata,
+        events: Events | None = None,
+        weights: Weights | None = None,
     ) -> None:
         self.retrievers = tuple(retrievers)
         self.depth = depth
         self.filters = filters
         self.events = events or Events()
+        self.weights = weights or Weights(retrievers={})
         self._found: dict[Key, Found | asyncio.Task[Found]] = {}
 
     def start(self, search: Search) -> None:
         """Begin a search on every retriever it is meant for; those begun before go on."""
         for retriever in self.retrievers:
             key = _key(search, retriever)
-            if key not in self._found and (not search.on or retriever.name in search.on):
-                self._found[key] = self._begin(search, retriever)
+            if key not in self._found and self._wanted(search, retriever):
+                self._found[key] = self._begin(_read_by(search, retriever), retriever)
+
+    def _wanted(self, search: Search, retriever: Retriever) -> bool:
+        meant = not search.on or retriever.name in search.on
+        return meant and self.weights.factor(search, retriever.name) > 0
 
     def _prepare(self, searches: Sequence[Search]) -> None:
         """Let a retriever that can embed several searches at once do so."""
@@ -111,8 +146,8 @@ class Pool:
             prepare = getattr(retriever, "prepare", None)
             if prepare is None or not getattr(retriever, "inline", False):
                 continue
-            new = [s for s in searches if not s.on or retriever.name in s.on]
-            new = [s for s in new if not s.vector and _key(s, retriever) not in self._found]
+            new = [s for s in searches if not s.vector and self._wanted(s, retriever)]
+            new = [_read_by(s, retriever) for s in new if _key(s, retriever) not in self._found]
             if len(new) > 1:
                 with suppress(RetrievalError):  # it fails again, and is recorded, at the search itself
                     prepare(new)
@@ -168,23 +203,23 @@ class Pool:
         return Failure(retriever.name, search.text, reason, outcome)
 
     async def rankings(self, searches: Sequence[Search]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
-        """The rankings of `searches` with their weights, and the retrievers that did not answer."""
+        """The rankings of `searches` with their weights, and the retrievers that did not answer.
+
+        Two searches that come to the same on a retriever are one ranking there, with the larger weight.
+        """
         self._prepare(searches)
         for search in searches:
             self.start(search)
-        rankings: list[Ranking] = []
-        failures: list[Failure] = []
+        heaviest: dict[Key, Search] = {}
         for search in searches:
             for retriever in self.retrievers:
-                waiting = self._found.get(_key(search, retriever))
-                if waiting is None or (search.on and retriever.name not in search.on):
-                    continue
-                found = await waiting if isinstance(waiting, asyncio.Task) else waiting
-                if isinstance(found, Ranking):
-                    rankings.append(replace(found, search=search))
-                else:
-                    failures.append(found)
-        return tuple(rankings), tuple(failures)
+                key = _key(search, retriever)
+                if self._wanted(search, retriever):
+                    known = heaviest.get(key)
+                    heaviest[key] = search if known is None or search.weight > known.weight else known
+        found = [(search, await _settled(self._found[key])) for key, search in heaviest.items()]
+        rankings = [replace(each, search=search) for search, each in found if isinstance(each, Ranking)]
+        return tuple(rankings), tuple(each for _, each in found if isinstance(each, Failure))
 
     async def close(self) -> None:
         """Cancel what nobody waits for any more."""
@@ -196,7 +231,19 @@ class Pool:
 
 
 def _key(search: Search, retriever: Retriever) -> Key:
-    return search.text, search.terms, search.vector, retriever.name
+    read = _read_by(search, retriever)
+    return read.text, read.terms, read.vector, retriever.name
+
+
+def _read_by(search: Search, retriever: Retriever) -> Search:
+    """The search as this retriever reads it: by its meaning, or by its words."""
+    if getattr(retriever, "by_meaning", False):
+        return replace(search, text=search.meaning or search.text, terms=(), meaning="")
+    return replace(search, vector=(), meaning="") if search.vector or search.meaning else search
+
+
+async def _settled(found: Found | asyncio.Task[Found]) -> Found:
+    return await found if isinstance(found, asyncio.Task) else found
 
 
 _current: ContextVar[Pool | None] = ContextVar("dragoman_pool", default=None)

@@ -102,6 +102,8 @@ class Search:
         weight: its share in the fusion against the other searches; above 0.
         terms: words with weights, for engines that can boost terms; they stand for `text` there.
         on: names of the retrievers it is meant for; empty for all of them.
+        meaning: what an engine of meaning searches instead of `text`, which words added to it would
+            blur; empty: the text.
         vector: stands for `text` where meaning is searched: (dimensions,) of the index's own
             embedder, norm 1; empty: the text is embedded.
     """
@@ -111,6 +113,7 @@ class Search:
     weight: float = 1.0
     terms: tuple[tuple[str, float], ...] = ()
     on: tuple[str, ...] = ()
+    meaning: str = ""
     vector: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -346,7 +349,7 @@ class Answer:
 
 
 def _same(search: Search) -> tuple[object, ...]:
-    return search.text.casefold(), search.terms, search.on, search.vector
+    return search.text.casefold(), search.terms, search.on, search.meaning, search.vector
 
 
 def searches_of(texts: Sequence[str], origin: str, weight: float = 1.0) -> tuple[Search, ...]:

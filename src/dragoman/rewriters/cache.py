@@ -228,12 +228,7 @@ def _kept(before: Rewriting, after: Rewriting) -> dict[str, Any]:
 def _restored(before: Rewriting, kept: dict[str, Any]) -> Rewriting:
     searches = [
         Search(
-            s["text"],
-            s["origin"],
-            s["weight"],
-            tuple((t, w) for t, w in s["terms"]),
-            tuple(s["on"]),
-            tuple(s["vector"]),
+            **{**s, "terms": tuple((t, w) for t, w in s["terms"]), "on": tuple(s["on"]), "vector": tuple(s["vector"])}
         )
         for s in kept["searches"]
     ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import MissingExtraError, RetrievalError
 from dragoman.retrievers.embedded.layout import Model
-from dragoman.retrievers.embedded.vectors import Numbers, VectorTable
+from dragoman.retrievers.embedded.vectors import Numbers, Scores, VectorTable
 from dragoman.retrievers.embedded.words import Shelf, hits_of
 from dragoman.retrievers.embedders import Embedder, is_local
 from dragoman.types import Metadata, Ranking, Search
@@ -24,6 +24,8 @@ _PROBE_DIGITS = 4
 # Quantised arithmetic differs a little between processors; another model is nowhere near.
 _PROBE_COSINE = 0.98
 _QUESTIONS_KEPT = 4_096  # 6 MB of vectors
+# What the gate looks up serves the search that follows: as deep as a ranking usually is.
+_GATE_DEPTH, _GATE_KEPT = 100, 64
 
 
 def model_of(embedder: Embedder) -> Model:
@@ -99,10 +101,13 @@ class Meaning:
         inline: it may be called where it stands; not so when its embedder waits for another machine.
     """
 
+    by_meaning = True
+
     def __init__(self, name: str, table: Callable[[], VectorTable], questions: QuestionVectors, shelf: Shelf) -> None:
         self.name = name
         self.inline = questions.local
         self._open_table, self._questions, self._shelf = table, questions, shelf
+        self._looked_up: dict[str, tuple[Scores, Numbers]] = {}
 
     @cached_property
     def _table(self) -> VectorTable:
@@ -122,9 +127,53 @@ class Meaning:
         if depth <= 0:
             return Ranking(search, self.name)
         allowed: Numbers | None = self._shelf.reader.allowed(frozenset(filters.items())) if filters else None
-        scores, numbers = self._table.nearest(self._vector(search), depth, allowed)
+        scores, numbers = self._nearest(search, depth, allowed)
         hits = tuple(hits_of(self._shelf.passages, numbers, scores))
         return Ranking(search, self.name, hits, time.perf_counter() - started).top(depth)
+
+    def _nearest(self, search: Search, depth: int, allowed: Numbers | None) -> tuple[Scores, Numbers]:
+        kept = self._looked_up.get(search.text) if allowed is None and not search.vector else None
+        if kept is not None and depth <= _GATE_DEPTH:
+            return kept
+        return self._table.nearest(self._vector(search), depth, allowed)
+
+    def nearest(self, text: str) -> float:
+        """The cosine of `text` to its nearest passage, whatever its metadata; -1 in an empty index.
+
+        What is found is kept for the search for the same text that follows.
+
+        Raises:
+            RetrievalError: as when called.
+        """
+        found = self._looked_up.get(text)
+        if found is None:
+            found = self._table.nearest(self._questions(text), _GATE_DEPTH, None)
+            self._looked_up[text] = found
+            while len(self._looked_up) > _GATE_KEPT:
+                self._looked_up.pop(next(iter(self._looked_up)), None)
+        return float(found[0].max(initial=-1.0))
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """The vector of one question or search, (dimensions,), norm 1; kept.
+
+        Raises:
+            RetrievalError: as when called.
+        """
+        return self._questions(text)
+
+    def centre(self, doc_ids: Sequence[str]) -> tuple[tuple[float, ...], float]:
+        """The mean direction of some passages, norm 1, and how far they agree: their mean pairwise cosine.
+
+        An empty direction and 0 where the index holds fewer than two of them.
+        """
+        numbers = [number for doc_id in doc_ids if (number := self._shelf.reader.number(doc_id)) is not None]
+        if len(numbers) < 2:
+            return (), 0.0
+        rows = self._table.mean_rows(np.array(numbers, np.uint32))
+        total = rows.sum(0)
+        length = float(np.linalg.norm(total))
+        agreement = (length**2 - len(rows)) / (len(rows) * (len(rows) - 1))
+        return (tuple((total / length).tolist()) if length > 0 else (), agreement)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of any texts by the index's own embedder, (n_texts, dimensions), norm 1; not kept.
