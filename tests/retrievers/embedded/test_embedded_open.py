@@ -116,5 +116,5 @@ def test_a_closed_index_fails_as_a_retriever_fails(built: Path, toy: Named) -> N
 
 def test_the_retrievers_are_words_and_meaning(built: Path, toy: Named) -> None:
     with open_index(built, embedder=toy) as index:
-        assert [r.name for r in index.retrievers] == ["words", "meaning"]
+        assert [r.name for r in index.retrievers] == ["words", "meaning", "headings_meaning"]
         assert all(getattr(r, "inline", False) for r in index.retrievers)

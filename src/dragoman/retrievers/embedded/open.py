@@ -12,9 +12,11 @@ from dragoman.protocols import Retriever
 from dragoman.retrievers.embedded.layout import VOCABULARY, Manifest, Model, check_files, read_manifest
 from dragoman.retrievers.embedded.meaning import Meaning, QuestionVectors
 from dragoman.retrievers.embedded.passages import Passages
+from dragoman.retrievers.embedded.topic import Topic
 from dragoman.retrievers.embedded.vectors import VectorTable
 from dragoman.retrievers.embedded.words import Shelf, Words, WordsReader
 from dragoman.retrievers.embedders import Embedder, Encode, expected_fingerprint, is_callable_name, load_embedder
+from dragoman.retrievers.standing import Standing
 from dragoman.types import Hit
 from dragoman.vocabulary import Vocabulary
 
@@ -126,13 +128,29 @@ class EmbeddedIndex:
 
     @property
     def retrievers(self) -> tuple[Retriever, ...]:
-        """What a question is run on: words, and meaning where there is one."""
-        return (self.words,) if self.meaning is None else (self.words, self.meaning)
+        """What a question is run on: words, and meaning and the headings' meaning where there are vectors."""
+        meaning = (self.meaning, self.headings_meaning)
+        return (self.words, *(retriever for retriever in meaning if retriever is not None))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The corpus's words, read from disk when first asked for."""
         return Vocabulary.load(self._generation / VOCABULARY)
+
+    @cached_property
+    def _topic(self) -> Topic:
+        return Topic(self._generation)
+
+    def standing(self, text: str) -> Standing | None:
+        """How near `text` lies to the corpus, and to what people ask about everywhere; None without meaning.
+
+        Raises:
+            RetrievalError: the model is not installed, not the index's, or failed.
+        """
+        if self.meaning is None or not self.meaning.inline:
+            return None
+        near = self.meaning.nearest(text)
+        return self._topic.standing(self.meaning.vector(text), near)
 
     def document(self, doc_id: str) -> Hit | None:
         """The document with this id, its score 0; None when there is none.
