@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dragoman.errors import IndexStateError
 from dragoman.spelling import Speller
@@ -189,52 +189,53 @@ class Vocabulary:
         Raises:
             IndexStateError: the file is absent, or a line is not of this form.
         """
-        head: dict[str, object] = {}
-        words: dict[str, int] = {}
-        stems: dict[str, int] = {}
-        phrases: list[Phrase] = []
+        rows = _Rows()
+        number = 0
         try:
             with Path(path).open(encoding="utf-8") as file:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
-                        _read(line, number, path, head, words, stems, phrases)
+                        rows.read(json.loads(line))
         except (OSError, UnicodeDecodeError) as exc:
             raise IndexStateError(f"cannot read the vocabulary: {exc}; build the index again", path) from exc
-        documents = head.get("documents")
+        except (ValueError, KeyError, TypeError, AttributeError) as exc:
+            raise IndexStateError(f"line {number} is not a vocabulary line: {exc!r}", path) from exc
+        documents, version = rows.head.get("documents"), rows.head.get("vocabulary")
+        if version != VERSION:
+            raise IndexStateError(
+                f'a vocabulary of version {version!r}, expected a line {{"vocabulary": {VERSION}, "documents": N}}; '
+                "build the index again",
+                path,
+            )
         if not isinstance(documents, int) or documents < 0:
-            raise IndexStateError('no line {"vocabulary": 1, "documents": N}; build the index again', path)
-        if head.get("vocabulary") != VERSION:
-            found = head.get("vocabulary")
-            raise IndexStateError(f"vocabulary of version {found!r}, expected {VERSION}; build again", path)
-        language = str(head.get("language", "en"))
-        return cls(documents, words, stems or None, phrases, language)
+            raise IndexStateError(f"documents is {documents!r}, expected a number from 0; build the index again", path)
+        language = str(rows.head.get("language", "en"))
+        return cls(documents, rows.words, rows.terms or None, rows.phrases, language)
 
 
-def _read(
-    line: str,
-    number: int,
-    path: Path | str,
-    head: dict[str, object],
-    words: dict[str, int],
-    stems: dict[str, int],
-    phrases: list[Phrase],
-) -> None:
-    """Put one line of a vocabulary file where it belongs."""
-    try:
-        row = json.loads(line)
+class _Rows:
+    """What the lines of a vocabulary file say, sorted by kind."""
+
+    def __init__(self) -> None:
+        self.head: dict[str, object] = {}
+        self.words: dict[str, int] = {}
+        self.terms: dict[str, int] = {}
+        self.phrases: list[Phrase] = []
+
+    def read(self, row: dict[str, Any]) -> None:
+        """Put one line where it belongs; ValueError, KeyError, TypeError where it is none."""
         if "word" in row:
-            words[fold(row["word"])] = words.get(fold(row["word"]), 0) + int(row["documents"])
+            word = fold(row["word"])
+            self.words[word] = self.words.get(word, 0) + int(row["documents"])
         elif "term" in row:
-            stems[row["term"]] = int(row["documents"])
+            self.terms[row["term"]] = int(row["documents"])
         elif "phrase" in row:
             kind = PhraseKind(row.get("kind", "term"))
-            phrases.append(Phrase(row["phrase"], kind, int(row.get("documents", 1))))
+            self.phrases.append(Phrase(row["phrase"], kind, int(row.get("documents", 1))))
         elif "vocabulary" in row:
-            head.update(row)
+            self.head.update(row)
         else:
             raise ValueError("none of word, term, phrase, vocabulary")
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise IndexStateError(f"line {number} is not a vocabulary line: {exc!r}", path) from exc
 
 
 class VocabularyBuilder:

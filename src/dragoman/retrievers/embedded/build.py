@@ -23,8 +23,9 @@ from dragoman.retrievers.embedded.layout import (
 )
 from dragoman.retrievers.embedded.meaning import model_of
 from dragoman.retrievers.embedded.open import HEADING_VECTORS, VECTORS
-from dragoman.retrievers.embedded.passages import PassageWriter
-from dragoman.retrievers.embedded.vectors import VectorWriter
+from dragoman.retrievers.embedded.passages import Passages, PassageWriter
+from dragoman.retrievers.embedded.topic import sample, write_topic
+from dragoman.retrievers.embedded.vectors import VectorTable, VectorWriter
 from dragoman.retrievers.embedded.vocabularies import GrowingVocabulary
 from dragoman.retrievers.embedded.windows import short_title, windows
 from dragoman.retrievers.embedded.words import WordsReader, WordsWriter
@@ -237,15 +238,28 @@ class _Build:
         for table in self._tables.values():
             table.close()
         self._vocabulary.finish().save(self._generation / VOCABULARY)
+        model = None if self._embedder is None else model_of(self._embedder)
+        if self._embedder is not None and model is not None and len(self._passages):
+            self._measure(self._embedder, model.dimensions)
         return Manifest(
             generation=self._generation.name,
             language=self._language,
             documents=len(self._passages) - len(self._replaced),
             numbers=len(self._passages),
-            model=None if self._embedder is None else model_of(self._embedder),
+            model=model,
             replaced=tuple(sorted(self._replaced)),
             files=inventory(self._generation),
         )
+
+    def _measure(self, embedder: Embedder, dimensions: int) -> None:
+        """Write what the corpus is about, for the gate."""
+        replaced = sorted(self._replaced)
+        passages = Passages(self._generation)
+        try:
+            table = VectorTable(self._generation, VECTORS, dimensions, len(passages), replaced)
+            write_topic(self._generation, table, embedder, sample(passages, replaced))
+        finally:
+            passages.close()
 
     def abandon(self) -> None:
         """Let go of every file, whether or not the build succeeded."""

@@ -12,7 +12,7 @@ from dragoman.protocols import Retriever
 from dragoman.retrievers.embedded.layout import VOCABULARY, Manifest, Model, check_files, read_manifest
 from dragoman.retrievers.embedded.meaning import Meaning, QuestionVectors
 from dragoman.retrievers.embedded.passages import Passages
-from dragoman.retrievers.embedded.topic import Topic
+from dragoman.retrievers.embedded.topic import TOPIC, Topic
 from dragoman.retrievers.embedded.vectors import VectorTable
 from dragoman.retrievers.embedded.words import Shelf, Words, WordsReader
 from dragoman.retrievers.embedders import Embedder, Encode, expected_fingerprint, is_callable_name, load_embedder
@@ -138,8 +138,8 @@ class EmbeddedIndex:
         return Vocabulary.load(self._generation / VOCABULARY)
 
     @cached_property
-    def _topic(self) -> Topic:
-        return Topic(self._generation)
+    def _topic(self) -> Topic | None:
+        return Topic(self._generation) if TOPIC in self._manifest.files else None
 
     def standing(self, text: str) -> Standing | None:
         """How near `text` lies to the corpus, and to what people ask about everywhere; None without meaning.
@@ -147,7 +147,7 @@ class EmbeddedIndex:
         Raises:
             RetrievalError: the model is not installed, not the index's, or failed.
         """
-        if self.meaning is None or not self.meaning.inline:
+        if self.meaning is None or not self.meaning.inline or self._topic is None:
             return None
         near = self.meaning.nearest(text)
         return self._topic.standing(self.meaning.vector(text), near)

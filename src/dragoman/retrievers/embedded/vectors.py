@@ -142,6 +142,14 @@ class VectorTable:
                 return _top(*self._living(*self._best_of(vectors @ vector, owners), None), depth)
         return self._by_graph(vector, depth, allowed)
 
+    def mean_rows(self, numbers: Numbers) -> NDArray[np.float32]:
+        """One vector of norm 1 for each of these passages: the mean direction of its rows."""
+        means = [self._rows[self._rows_of(np.array([number]))].astype(np.float32).mean(0) for number in numbers]
+        rows = np.array(means, np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        scaled: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
+        return scaled
+
     def _rows_of(self, numbers: Numbers) -> NDArray[np.intp]:
         if self._one_each:
             return numbers.astype(np.intp)
