@@ -193,7 +193,8 @@ class Vocabulary:
         number = 0
         try:
             with Path(path).open(encoding="utf-8") as file:
-                for number, line in enumerate(file, start=1):
+                for line in file:
+                    number += 1
                     if line.strip():
                         rows.read(json.loads(line))
         except (OSError, UnicodeDecodeError) as exc:

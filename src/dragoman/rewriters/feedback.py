@@ -1,0 +1,158 @@
+"""Feedback: what the first hits have in common, searched once more.
+
+Words are weighted by a relevance model (RM3; Lavrenko and Croft 2001, Abdul-Jaleel et al. 2004):
+
+    P(w | R) = sum over hits d of score(d) * tf(w, d) / |d|, scores scaled to sum to 1
+    weight(w) = own * P(w | query) + (1 - own) * P(w | R), over the heaviest words
+
+and the meaning is the mean direction of the first hits (Rocchio 1971, without the question). Both go into
+one search. It is written for short questions alone: measured over five collections, one to three telling
+words leave open what is meant and gain from their neighbourhood, while a sentence knows better than its
+first hits; no score gap, overlap or cohesion of the first pass tells the sentences that would gain from
+those that would lose. Among short questions, hits that do not agree among themselves are not fed back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from dragoman import fusion
+from dragoman.fusion import Fusion
+from dragoman.search import Pool, current_pool, plan
+from dragoman.text import identifiers, stemmer, stems, stop_words, terms
+from dragoman.types import Hit, Rewriting, Search
+
+Weighted: TypeAlias = tuple[tuple[str, float], ...]
+
+_READ = 6_000  # characters of one hit: a long section's beginning says what it is about
+_SHOWN = 10  # words that stand for the search where an engine takes text only
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackSettings:
+    """How much is fed back, and when.
+
+    Attributes:
+        longest: telling words of a question that is still short.
+        hits: first hits that are read.
+        words: heaviest words searched.
+        own: the question's own share of the words' weight.
+        weight: the search's weight in the fusion.
+        agreement: the mean pairwise cosine that the first hits must reach, where vectors are at hand.
+    """
+
+    longest: int = 3
+    hits: int = 3
+    words: int = 20
+    own: float = 0.2
+    weight: float = 0.5
+    agreement: float = 0.4
+
+    def __post_init__(self) -> None:
+        if min(self.longest, self.words) < 1 or self.hits < 2:
+            raise ValueError("feedback needs at least one word and two hits")
+        if not (0 <= self.own <= 1 and self.weight > 0):
+            raise ValueError(f"'own' is {self.own}, expected 0 to 1; 'weight' is {self.weight}, expected above 0")
+
+
+@runtime_checkable
+class Centred(Protocol):
+    """A retriever that knows its passages' vectors: doc_ids -> their mean direction, their agreement."""
+
+    centre: Callable[[Sequence[str]], tuple[tuple[float, ...], float]]
+
+
+class Feedback:
+    """The first hits' words and direction as one more search.
+
+    Reads the rankings of the question being searched, which are fused in the end all the same; outside
+    a search it does nothing. It runs after the gate settled a question too: a keyword in the corpus's own
+    words is as short as any other.
+    """
+
+    gated = False
+
+    def __init__(
+        self,
+        settings: FeedbackSettings | None = None,
+        fuse: Fusion = fusion.standardised,
+        language: str = "en",
+        name: str = "feedback",
+    ) -> None:
+        self.name = name
+        self.settings = settings or FeedbackSettings()
+        self._fuse = fuse
+        self._language = language
+
+    def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
+        """The rewriting with one more search, or unchanged with the reason noted."""
+        query = rewriting.query
+        telling = len(set(stems(query, self._language)))
+        if not 1 <= telling <= self.settings.longest:
+            return rewriting.note(f"{telling} telling words, of 1 to {self.settings.longest} that are fed back")
+        if identifiers(query):
+            return rewriting.note("an identifier is searched as it stands")
+        pool = current_pool()
+        if pool is None:
+            return rewriting.note("nothing is being searched")
+        return self._feed(rewriting, pool)
+
+    async def _feed(self, rewriting: Rewriting, pool: Pool) -> Rewriting:
+        rankings, _ = await pool.rankings(plan(rewriting, pool.weights))
+        hits = self._fuse(rankings, pool.weights.weigh)[: self.settings.hits]
+        if len(hits) < self.settings.hits:
+            return rewriting.note(f"{len(hits)} hits, too few to feed back")
+        direction, agreement = _centre(pool, hits)
+        if direction and agreement < self.settings.agreement:
+            return rewriting.note(f"the first hits agree only to {agreement:.2f}")
+        weighted = self._mixed(rewriting.query, hits)
+        if not weighted:
+            return rewriting.note("the first hits hold no telling word")
+        text = " ".join(word for word, _ in weighted[:_SHOWN])
+        search = Search(text, self.name, self.settings.weight, weighted, vector=direction)
+        return rewriting.add([search]).note("fed back from " + ", ".join(hit.doc_id for hit in hits))
+
+    def _mixed(self, query: str, hits: Sequence[Hit]) -> Weighted:
+        """The query's words and the relevance model's, weights summing to 1, heaviest first."""
+        asked = Counter(stems(query, self._language))
+        surface = {stem: word for word in terms(query) for stem in stems(word, self._language)}
+        model, found = relevance_model(hits, self.settings.words, self._language)
+        own = self.settings.own if model else 1.0
+        weights: Counter[str] = Counter()
+        for stem, count in asked.items():
+            weights[stem] += own * count / asked.total()  # type: ignore[assignment]
+        for stem, share in model.items():
+            weights[stem] += (1 - own) * share  # type: ignore[assignment]
+        words = found | surface
+        ordered = sorted(weights.items(), key=lambda entry: (-entry[1], entry[0]))
+        return tuple((words[stem], weight) for stem, weight in ordered if weight > 0)
+
+
+def relevance_model(hits: Sequence[Hit], count: int, language: str) -> tuple[dict[str, float], dict[str, str]]:
+    """P(w | R) of the `count` heaviest stems, scaled to sum to 1, and the commonest form of each.
+
+    Hits weigh by their scores. Both are empty where the hits hold no telling word.
+    """
+    stem, stop = stemmer(language), stop_words(language)
+    total = sum(hit.score for hit in hits) or 1.0
+    weights: defaultdict[str, float] = defaultdict(float)
+    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for hit in hits:
+        words = [word for word in terms(f"{hit.title} {hit.text}"[:_READ]) if word not in stop]
+        for word, times in Counter(words).items():
+            weights[stem(word)] += hit.score / total * times / len(words)
+            forms[stem(word)][word] += times
+    heaviest = sorted(weights, key=lambda key: (-weights[key], key))[:count]
+    mass = sum(weights[key] for key in heaviest)
+    model = {key: weights[key] / mass for key in heaviest}
+    return model, {key: min(forms[key], key=lambda form: (-forms[key][form], form)) for key in heaviest}
+
+
+def _centre(pool: Pool, hits: Sequence[Hit]) -> tuple[tuple[float, ...], float]:
+    for retriever in pool.retrievers:
+        if isinstance(retriever, Centred):
+            return retriever.centre([hit.doc_id for hit in hits])
+    return (), 0.0

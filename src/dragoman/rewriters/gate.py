@@ -1,0 +1,129 @@
+"""Whether a question needs rewriting at all, decided without a model.
+
+Four answers, in this order: only a greeting, an identifier (a section number, an error code), off-topic,
+already in the corpus's words. The first and third end the rewriting, the others settle it: only steps
+with `gated = False` still run. Every threshold comes from the corpus (`retrievers/standing.py`), none
+from a constant of one collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from dragoman.errors import RetrievalError
+from dragoman.retrievers.standing import Standing
+from dragoman.rewriters.rules import Rules
+from dragoman.text import identifiers, stop_words, terms
+from dragoman.types import Rewriting
+from dragoman.vocabulary import Vocabulary
+
+Stand: TypeAlias = Callable[[str], Standing | None]
+
+GREETING = "only a greeting"
+IDENTIFIER = "an identifier"
+AT_HOME = "already in the corpus's words"
+NO_WORD = "no word of it stands in the corpus"
+# A bare keyword ("DDT", "Spain") says too little for its nearness to be trusted alike.
+KEYWORD_SLACK = 0.3
+_KEYWORD = 2  # words, with nothing but telling words among them
+_BESIDE_IDENTIFIER = 2  # telling words that leave a question about an identifier what it is
+_AT_HOME_LEAST = 3  # telling words: fewer are too broad to be called settled
+
+
+class Gate:
+    """The decision as a rewriter.
+
+    Args:
+        stand: a text -> its standing towards the corpus, as `EmbeddedIndex.standing` gives it; without
+            one, only greetings, identifiers and questions none of whose words the corpus holds are told.
+        vocabulary: the corpus's words; without one, nothing is held to be in its words.
+        language: the askers', for stop words and greetings.
+        off_topic: False: questions are settled but never turned away.
+    """
+
+    def __init__(
+        self,
+        stand: Stand | None = None,
+        vocabulary: Vocabulary | None = None,
+        language: str = "en",
+        *,
+        off_topic: bool = True,
+        name: str = "gate",
+    ) -> None:
+        self.name = name
+        self._stand = stand
+        self._vocabulary = vocabulary
+        self._language = language
+        self._stop = stop_words(language)
+        self._off_topic = off_topic
+        try:
+            self._greeting: Callable[[str], bool] = Rules(language).only_noise
+        except ValueError:  # no noise file for the language: no greeting is known
+            self._greeting = _never
+
+    def __call__(self, rewriting: Rewriting) -> Rewriting:
+        """The rewriting, ended, settled or unchanged, with the reason noted."""
+        asked, query = rewriting.question.text, rewriting.query
+        if self._off_topic and self._greeting(asked):
+            return _end(rewriting, GREETING)
+        words = terms(query)
+        telling = [word for word in words if word not in self._stop]
+        if (codes := identifiers(query)) and self._is_about(codes, telling):
+            return _settle(rewriting, f"{IDENTIFIER}: {', '.join(codes)}")
+        follows = bool(rewriting.question.history) and query == asked
+        try:
+            standing = self._stand(query) if self._stand else None
+            if self._off_topic and not follows and (why := self._elsewhere(asked, query, standing, words)):
+                return _end(rewriting, why)
+        except RetrievalError as error:  # the search itself will say so; the gate holds nobody up
+            return rewriting.note(f"no gate: {error}")
+        if standing and standing.at_home and self._holds_all(telling):
+            return _settle(rewriting, f"{AT_HOME} ({standing.near:.2f}, usual {standing.levels.home:.2f})")
+        return rewriting
+
+    def _is_about(self, codes: list[str], telling: list[str]) -> bool:
+        pieces = {piece for code in codes for piece in terms(code)}
+        return len([word for word in telling if word not in pieces]) <= _BESIDE_IDENTIFIER
+
+    def _elsewhere(self, asked: str, query: str, standing: Standing | None, words: list[str]) -> str:
+        """Why the corpus is not about it; empty where it may be. Both as asked and as cleaned it must be so."""
+        if standing is None or self._stand is None:
+            return NO_WORD if self._holds_none(words) else ""
+        bare = len(words) <= _KEYWORD and not self._stop.intersection(words)
+        slack = KEYWORD_SLACK if bare else 0.0
+        if not standing.off_topic(slack):
+            return ""
+        first = standing if asked == query else self._stand(asked)
+        if first is None or not first.off_topic(slack):
+            return ""
+        near, away = standing.near, standing.elsewhere
+        return f"off-topic: {near:.2f} near the corpus, {away:.2f} near what people ask about elsewhere"
+
+    def _holds_none(self, words: list[str]) -> bool:
+        telling = [word for word in words if word not in self._stop]
+        vocabulary = self._vocabulary
+        if vocabulary is None or not telling:
+            return False
+        return not any(vocabulary.holds(word) or vocabulary.suggest(word) for word in telling)
+
+    def _holds_all(self, telling: list[str]) -> bool:
+        vocabulary = self._vocabulary
+        return (
+            vocabulary is not None
+            and len(set(telling)) >= _AT_HOME_LEAST
+            and all(vocabulary.holds(word) for word in telling)
+        )
+
+
+def _never(_: str) -> bool:
+    return False
+
+
+def _end(rewriting: Rewriting, why: str) -> Rewriting:
+    return replace(rewriting, off_topic=True).note(why)
+
+
+def _settle(rewriting: Rewriting, why: str) -> Rewriting:
+    return replace(rewriting, settled=why).note(why)
