@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 
 import dragoman
-from dragoman.serve import asking, metrics, page
+from dragoman.serve import asking, metrics, page, workshop
 from dragoman.serve.bodies import ProblemData
 from dragoman.serve.door import Door
 from dragoman.serve.draining import told_to_stop
@@ -52,6 +52,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.service = service
     handle_problems(app)
     app.include_router(asking.router)
+    app.include_router(workshop.router)
     _add_health(app, service)
     page.add_page(app)
     app.add_middleware(Door, settings=settings, metrics=service.metrics, counter=service.counter)

@@ -123,6 +123,28 @@ class FeedbackBody(Body):
     profile: Short | None = None
 
 
+class ProposalBody(Body):
+    """A lexicon line or a guard, proposed; exactly one of them."""
+
+    line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(
+        None, examples=["phone => handheld telephone"]
+    )
+    guard: GuardBody | None = None
+    replaces: Annotated[str, Field(max_length=500)] | None = Field(None, description="The line, or guard, as it was.")
+    question: Text | None = Field(None, description="The question that it was tried on.")
+    effect: Annotated[str, Field(max_length=500)] = Field("", description="What moved when it was tried.")
+    reason: Annotated[str, Field(max_length=500)] = ""
+    profile: Short | None = None
+
+
+class ReviewBody(Body):
+    """What is to become of a proposal."""
+
+    status: Literal["accepted", "rejected", "open"]
+    line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(None, description="The line, changed.")
+    note: Annotated[str, Field(max_length=500)] = ""
+
+
 class SearchData(BaseModel):
     """Words that were looked for."""
 
@@ -229,6 +251,30 @@ class FeedbackAnswer(BaseModel):
     """That it is kept."""
 
     kept: bool
+
+
+class ProposalAnswer(BaseModel):
+    """A proposal and what became of it."""
+
+    id: str
+    at: str
+    kind: Literal["lexicon", "guard"]
+    status: Literal["open", "accepted", "rejected"]
+    profile: str
+    line: str | None = None
+    guard: dict[str, str] | None = None
+    replaces: str | None = None
+    question: str | None = None
+    effect: str = ""
+    reason: str = ""
+    note: str = ""
+    reviewed_at: str | None = None
+
+
+class ProposalsAnswer(BaseModel):
+    """Proposals, the newest first."""
+
+    proposals: list[ProposalAnswer]
 
 
 class ProblemData(BaseModel):

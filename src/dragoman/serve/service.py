@@ -11,6 +11,7 @@ from dragoman.serve.desk import Desk, open_indexes
 from dragoman.serve.door import Counter
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.problems import Problem
+from dragoman.serve.proposals import Proposals
 from dragoman.serve.settings import Settings
 
 
@@ -22,6 +23,7 @@ class Service:
     metrics: Metrics
     counter: Counter
     clicks: Clicks | None
+    proposals: Proposals | None
     desks: dict[str, Desk] = field(default_factory=dict)
 
     @classmethod
@@ -30,7 +32,8 @@ class Service:
         metrics = Metrics(Path(settings.shared) if settings.shared else None)
         counter = Counter(metrics, settings.limits.concurrent)
         clicks = Clicks(Path(settings.feedback)) if settings.feedback else None
-        return cls(settings, metrics, counter, clicks)
+        proposals = Proposals(Path(settings.proposals)) if settings.proposals else None
+        return cls(settings, metrics, counter, clicks, proposals)
 
     async def open(self) -> None:
         """Open every table.

@@ -1,0 +1,186 @@
+"""The routes of the page: what is served here, the lexicon, proposals and their reviews, the effect report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as FromPath
+from starlette.responses import Response
+
+from dragoman.rewriters.entries import keys
+from dragoman.rewriters.guard_rules import Rule
+from dragoman.serve.asking import answers, problems, said, service_of
+from dragoman.serve.bodies import GuardBody, ProposalAnswer, ProposalBody, ProposalsAnswer, ReviewBody
+from dragoman.serve.changes import Changes, entry_of, rule_of
+from dragoman.serve.desk import Desk
+from dragoman.serve.problems import Problem
+from dragoman.serve.proposals import Proposals
+from dragoman.serve.service import Service
+
+EXAMPLES_A_KIND = 6
+MOST_ENTRIES = 50
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+router = APIRouter()
+
+
+@router.get("/v1/profiles", responses=problems(), response_class=Response)
+async def profiles(request: Request) -> Response:
+    """What is served here: profiles with their steps, weights, guards and example questions, and what is kept."""
+    service = service_of(request)
+    settings = service.settings
+    data = {
+        "profiles": [await asyncio.to_thread(_profile_data, desk) for desk in service.desks.values()],
+        "examples": await asyncio.to_thread(_collection_examples, settings.questions),
+        "keeps": {
+            "feedback": bool(settings.feedback),
+            "proposals": bool(settings.proposals),
+            "report": bool(settings.report),
+        },
+    }
+    return said(data)
+
+
+def _profile_data(desk: Desk) -> dict[str, Any]:
+    profile, settings = desk.profile, desk.hall.settings
+    weights = settings.weights
+    return {
+        "name": desk.name,
+        "about": profile.about,
+        "asker": profile.setting.asker,
+        "corpus": profile.setting.corpus,
+        "documents": len(desk.index) if desk.index else None,
+        "language": {"question": profile.language.question, "corpus": profile.language.corpus},
+        "steps": list(desk.steps),
+        "retrievers": [retriever.name for retriever in desk.hall.retrievers],
+        "model": desk.llm.name if desk.llm else None,
+        "writer": desk.hall.writer.name if desk.hall.writer else None,
+        "lexicon": len(desk.lexicon) if desk.lexicon else 0,
+        "weights": {"asked": weights.asked, "query": weights.query, "origins": dict(weights.origins)},
+        "guards": [_guard(rule) for rule in profile.rules],
+        "examples": [_example(e.question, e.history) for e in profile.examples],
+    }
+
+
+def _guard(rule: Rule) -> dict[str, str]:
+    return {"id": rule.id, "pattern": rule.pattern, "replacement": rule.replacement, "reason": rule.reason}
+
+
+def _example(question: str, history: Any, kind: str = "") -> dict[str, Any]:
+    turns = None if history is None else [{"role": role, "text": text} for role, text in history]
+    return {"question": question, "history": turns, "kind": kind}
+
+
+def _collection_examples(file: str) -> list[dict[str, Any]]:
+    """The first questions of each kind in a collection's `queries.jsonl`; none where no file is named."""
+    if not file:
+        return []
+    found: dict[str, list[dict[str, Any]]] = {}
+    with Path(file).open(encoding="utf-8") as lines:
+        for line in filter(str.strip, lines):
+            row = json.loads(line)
+            about = row.get("metadata") or {}
+            kind = str(about.get("kind", ""))
+            turns = [(turn["role"], turn["text"]) for turn in about.get("history") or ()]
+            found.setdefault(kind, []).append(_example(row["text"], turns or None, kind))
+    return [example for kind in found.values() for example in kind[:EXAMPLES_A_KIND]]
+
+
+@router.get("/v1/lexicon", responses=problems(), response_class=Response)
+async def lexicon(
+    request: Request,
+    profile: Annotated[str | None, Query(max_length=200)] = None,
+    contains: Annotated[str, Query(max_length=200)] = "",
+    source: Annotated[str, Query(max_length=500)] = "",
+) -> Response:
+    """The profile's lexicon entries that hold these words, or the one at this place (`lexicon.txt:12`)."""
+    desk = service_of(request).desk(profile)
+    return said(await asyncio.to_thread(_entries, desk, contains, source))
+
+
+def _entries(desk: Desk, contains: str, source: str) -> dict[str, Any]:
+    wanted = keys(contains)
+    found: list[dict[str, Any]] = []
+    held = desk.lexicon.entries if desk.lexicon else ()
+    matching = 0
+    for entry in held:
+        place = f"{Path(entry.path).name}:{entry.line}"
+        if source and place != source:
+            continue
+        words = set(keys(" ".join((*entry.left, *(term.text for term in entry.right)))))
+        if all(any(word.startswith(part) for word in words) for part in wanted):
+            matching += 1
+            if len(found) < MOST_ENTRIES:
+                row = {"line": str(entry), "left": list(entry.left), "source": place, "comment": entry.comment}
+                found.append(row)
+    return {"entries": found, "matching": matching, "total": len(held)}
+
+
+@router.get("/v1/proposals", responses=answers(ProposalsAnswer, 409, 500), response_class=Response)
+async def proposals(request: Request) -> Response:
+    """Every proposal with what became of it, the newest first."""
+    return said({"proposals": await asyncio.to_thread(_journal(service_of(request)).all)})
+
+
+@router.post("/v1/proposals", responses=answers(ProposalAnswer, 409, 500), response_class=Response)
+async def propose(request: Request, body: ProposalBody) -> Response:
+    """Keep a lexicon line or a guard for review; it is tried before it is kept."""
+    service = service_of(request)
+    journal, desk = _journal(service), service.desk(body.profile)
+    if (body.line is None) == (body.guard is None):
+        raise Problem(422, "a proposal is a `line` of the lexicon or a `guard`: give one of them")
+    tried = Changes(
+        lexicon=(str(entry_of(body.line)),) if body.line is not None else (),
+        guards=(_rule(body.guard),) if body.guard is not None else (),
+    )
+    await asyncio.to_thread(tried.apply, desk.profile, desk.lexicon)
+    row = body.model_dump(exclude_none=True) | {
+        "kind": "lexicon" if body.line is not None else "guard",
+        "profile": desk.name,
+    }
+    return said(await asyncio.to_thread(journal.propose, row))
+
+
+@router.post("/v1/proposals/{identity}", responses=answers(ProposalAnswer, 404, 409, 500), response_class=Response)
+async def review(request: Request, identity: Annotated[str, FromPath(max_length=40)], body: ReviewBody) -> Response:
+    """Accept, change or reject a proposal."""
+    journal = _journal(service_of(request))
+    if body.line is not None:
+        entry_of(body.line)
+    reviewed = await asyncio.to_thread(journal.review, identity, body.model_dump(exclude_none=True))
+    if reviewed is None:
+        raise Problem(404, f"there is no proposal {identity!r}")
+    return said(reviewed)
+
+
+@router.get(
+    "/v1/accepted",
+    responses={**problems(409, 500), 200: {"content": {"text/plain": {}}, "description": "Lexicon lines"}},
+)
+async def accepted(request: Request) -> Response:
+    """The accepted lexicon entries as a file's text, each under its reason."""
+    text = await asyncio.to_thread(_journal(service_of(request)).lexicon)
+    return Response(text, media_type="text/plain; charset=utf-8")
+
+
+@router.get("/report", include_in_schema=False)
+async def report(request: Request) -> Response:
+    """The report of `dragoman evaluate`."""
+    file = service_of(request).settings.report
+    if not file:
+        raise Problem(404, "no report is shown here; start the service with --report FILE.html")
+    text = await asyncio.to_thread(Path(file).read_text, "utf-8")
+    return Response(text, headers={"Content-Security-Policy": REPORT_POLICY}, media_type="text/html; charset=utf-8")
+
+
+def _journal(service: Service) -> Proposals:
+    if service.proposals is None:
+        raise Problem(409, "this service keeps no proposals; start it with --proposals FILE")
+    return service.proposals
+
+
+def _rule(guard: GuardBody) -> Rule:
+    return rule_of(guard.id, guard.pattern, guard.replacement, guard.reason)
