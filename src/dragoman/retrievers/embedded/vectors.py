@@ -24,9 +24,10 @@ from dragoman.errors import MissingExtraError
 Numbers: TypeAlias = NDArray[np.uint32]
 Scores: TypeAlias = NDArray[np.float32]
 
-# Measured on two cores, 384 dimensions: 20,000 rows take some 3 ms, 30 MB and miss nothing.
+# Measured on one core, 384 dimensions: 20,000 rows take some 2 to 3 ms, 30 MB and miss nothing.
 EXACT_UP_TO = 20_000
-# HNSW with these settings finds over .95 of the true first 100 among 100,000 rows in about 1 ms.
+# With these settings the graph over 25,881 embedded passages and titles finds .97 of the true first
+# 100 in 1 ms of one core.
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
 _COPIED_AT_ONCE = 8_192  # rows turned into float32 at a time while building
 _DIGITS = 6  # the rest is noise in single precision, by which equal passages would not tie
@@ -147,8 +148,7 @@ class VectorTable:
         means = [self._rows[self._rows_of(np.array([number]))].astype(np.float32).mean(0) for number in numbers]
         rows = np.array(means, np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        scaled: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
-        return scaled
+        return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
     def _rows_of(self, numbers: Numbers) -> NDArray[np.intp]:
         if self._one_each:
