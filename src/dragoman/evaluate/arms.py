@@ -3,7 +3,8 @@
 On the command line an arm is `STEP`, `STEP+STEP+...` or `NAME=STEP+...`. A step is whatever a profile
 may name, or one of
 
-    raw            nothing at all: the question as asked
+    raw            nothing at all: the question as asked, words and meaning fused by plain RRF
+    fused          the same, fused as the profile says: what fusion gives before any rewriting
     local          the profile's own steps, without a model
     cascade        the profile's own steps, with its model
     replay:FILE    recorded searches, by question id or text
@@ -37,6 +38,10 @@ from dragoman.types import Search
 CONCURRENCY = 8  # questions under way at once where a model is waited for
 REPLAY, RUN = "replay:", "run:"
 OWN = ("local", "cascade")
+FUSED = "fused"
+NOTHING = (RAW, FUSED)  # names that stand for no step
+# The baseline that the field knows: BM25 and one embedding of the question, RRF, nothing weighed.
+PLAIN: Mapping[str, Any] = {"retrievers": {"meaning": 1.0, "headings": 0.0, "headings_meaning": 0.0}}
 KEYS: Mapping[str, Key | Section] = {
     "arm": Section(
         "an arm each",
@@ -125,7 +130,7 @@ def read_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
     if twice:
         raise ArmError(f"two arms are called {twice[0]!r}; give one another name, as other={twice[0]}")
     if RAW not in names:
-        specs.append(Spec(RAW, ()))
+        specs.append(_spec(RAW))
     return tuple(sorted(specs, key=lambda spec: spec.name != RAW))
 
 
@@ -136,7 +141,8 @@ def _spec(entry: str) -> Spec:
     steps = tuple(step.strip() for step in (given if equals else entry).split("+"))
     if not name.strip() or not all(steps):
         raise ArmError(f"{entry!r} is no arm; expected steps with a plus between, as rules+lexicon, or NAME=STEPS")
-    return Spec(name.strip(), tuple(step for step in steps if step != RAW))
+    name, steps = name.strip(), tuple(step for step in steps if step not in NOTHING)
+    return Spec(name, steps, "rrf", 0, PLAIN) if name == RAW and not steps else Spec(name, steps)
 
 
 def _file(path: Path) -> list[Spec]:
@@ -147,7 +153,7 @@ def _file(path: Path) -> list[Spec]:
     return [
         Spec(
             row["name"],
-            tuple(step for step in row["steps"] if step != RAW),
+            tuple(step for step in row["steps"] if step not in NOTHING),
             row["fusion"],
             row["reserve"],
             {key: value for key, value in row["weights"].items() if value not in (None, {})},
@@ -224,7 +230,7 @@ def _steps(name: str, spec: Spec, bench: Bench) -> list[Rewriter]:
     try:
         check_steps(alone)
     except ProfileError as error:
-        known = ", ".join([RAW, *STEPS, *OWN, REPLAY + "FILE", RUN + "FILE"])
+        known = ", ".join([*NOTHING, *STEPS, *OWN, REPLAY + "FILE", RUN + "FILE"])
         raise ArmError(f"arm {spec.name!r}: no step {name!r}; known: {known}, and the prompts ({error})") from error
     return rewriters(alone, bench.parts)
 
