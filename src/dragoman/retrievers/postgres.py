@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import psycopg
 
 CONNECTIONS = 16  # at most; PostgreSQL's own limit is 100 for everybody together
+_WEIGHTS = "{0.5, 0.5, 0.5, 1}"  # of D, C, B and A: a word in the title counts twice; as it comes, ten times
 _NORMALISE = 1  # ts_rank divides by 1 + ln(length): long passages hold more words by chance
 _RARITIES_KEPT = 50_000
 _BATCH = 256
@@ -122,7 +123,7 @@ class Postgres:
         words = _name(self.fields.words)
         # As sub-selects they are computed once, not once a row, in a prepared statement too.
         one = f"(SELECT plainto_tsquery('{self.config}', %s))"
-        ranks = " + ".join(f"%s::float8 * ts_rank({words}, {one}, {_NORMALISE})" for _ in asked)
+        ranks = " + ".join(f"%s::float8 * ts_rank('{_WEIGHTS}', {words}, {one}, {_NORMALISE})" for _ in asked)
         either = " || ".join(f"plainto_tsquery('{self.config}', %s)" for _ in asked)
         values: list[Any] = [value for word, weight in asked for value in (weight * rare[word], word)]
         values += [word for word, _ in asked]
