@@ -107,6 +107,35 @@ def _lexicon(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
     return LexiconRewriter(lexicon) if lexicon is not None else None
 
 
+def _spelling(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.retrievers.embedders import everyday_words
+    from dragoman.rewriters.spelling import Spelling
+
+    vocabulary = bench.parts.vocabulary
+    if vocabulary is None:
+        return None
+    return Spelling(vocabulary, everyday_words() if vocabulary.language == "en" else ())
+
+
+def _gate(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.gate import Gate
+
+    found = (getattr(retriever, "standing", None) for retriever in bench.parts.retrievers)
+    stand = next((each for each in found if each is not None), None)
+    if stand is None and bench.parts.vocabulary is None:
+        return None
+    language = bench.profile.language.question
+    off_topic = bool(options.get("off_topic", True))
+    return Gate(stand, bench.parts.vocabulary, "en" if language == ANY else language, off_topic=off_topic)
+
+
+def _feedback(bench: Bench, options: Mapping[str, Any]) -> Rewriter:
+    from dragoman.rewriters.feedback import Feedback, FeedbackSettings
+
+    language = bench.profile.language.corpus
+    return Feedback(FeedbackSettings(**options), language="en" if language == ANY else language)
+
+
 def _guards(bench: Bench, _: Mapping[str, Any]) -> Rewriter:
     return bench.guards
 
@@ -161,6 +190,18 @@ PROMPT_OPTIONS: Mapping[str, tuple[type, ...]] = {
 }
 STEPS: Mapping[str, StepKind] = {
     "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": (str,)}),
+    "spelling": StepKind("words that the corpus does not hold put as it spells them", _spelling),
+    "gate": StepKind(
+        "whether to rewrite at all: greetings and off-topic questions end here, identifiers and questions in the "
+        "corpus's own words are settled",
+        _gate,
+        {"off_topic": (bool,)},
+    ),
     "lexicon": StepKind("the lexicon enforced on the question and every search", _lexicon),
+    "feedback": StepKind(
+        "what the first hits of a short question have in common, searched once more",
+        _feedback,
+        {"longest": (int,), "hits": (int,), "words": (int,), "weight": (int, float), "agreement": (int, float)},
+    ),
     "guards": StepKind("the guards and the profile's rules held over every search, whoever wrote it", _guards),
 }
