@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from pathlib import Path
 
 import pytest
 
@@ -64,11 +63,3 @@ def test_every_adapter_has_what_an_engine_has(kind: str) -> None:
     for verb in ("index", "vocabulary"):
         assert inspect.iscoroutinefunction(getattr(adapter, verb)) == (adapter is not SQLite)
     assert hasattr(adapter, "close") or hasattr(adapter, "aclose")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_docs_say_how_to_start_every_engine(kind: str) -> None:
-    docs = (Path(__file__).parents[3] / "docs" / "engines.md").read_text("utf-8")
-    assert f"`{kind}:" in docs
-    extra = KINDS[kind].extra
-    assert extra is None or f"dragoman[{extra}]" in docs
