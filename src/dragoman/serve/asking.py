@@ -27,7 +27,7 @@ from dragoman.serve.bodies import (
     SearchBody,
 )
 from dragoman.serve.changes import Changes, rule_of
-from dragoman.serve.journey import journey_data, raw_hits
+from dragoman.serve.journey import RAW_DEPTH, journey_data
 from dragoman.serve.problems import MEDIA_TYPE, TITLES, Problem
 from dragoman.serve.service import Service
 
@@ -132,11 +132,8 @@ async def explain(
     hall = await desk.changed(changes_of(body))
     asked = body.asked()
     result = await hall.asearch(asked, body.depth)
-    raw = raw_hits(desk, result)
-    if not raw and result.hits:  # under weights that leave the question out
-        plain = await desk.changed(Changes(steps=()))
-        raw = (await plain.asearch(asked, body.depth)).hits
-    return said(journey_data(desk, result, raw))
+    raw = await desk.raw.asearch(asked, RAW_DEPTH)
+    return said(journey_data(desk, result, raw.hits))
 
 
 @router.post("/feedback", responses=answers(FeedbackAnswer, 409, 500), response_class=Response)

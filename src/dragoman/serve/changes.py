@@ -8,7 +8,7 @@ by the change.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal, Self, TypeAlias
 
@@ -21,6 +21,7 @@ from dragoman.protocols import LLM, Prompt, Reply
 from dragoman.rewriters.entries import Entry, keys, parse
 from dragoman.rewriters.guard_rules import BadRule, Rule, unsettled
 from dragoman.rewriters.lexicon import Lexicon
+from dragoman.search import ByLength
 
 REPLIES_KEPT = 512
 PROPOSED = "proposed"  # what records call the file of a proposed lexicon line
@@ -35,7 +36,8 @@ class Changes:
     Attributes:
         steps: only these; None: all of them.
         asked, query: weights of the question as asked and of the rewritten one; None: the profile's.
-        origins, retrievers: factors that replace the profile's of the same name.
+        origins: factors that replace the profile's of the same name.
+        retrievers: likewise; where the profile weighs by a search's length, a factor on that weight.
         lexicon: lines that stand before the profile's entries.
         without: left sides of entries to leave out.
         guards: rules; one with the id of the profile's takes its place.
@@ -68,10 +70,21 @@ class Changes:
             asked=profile.weights.asked if self.asked is None else self.asked,
             query=profile.weights.query if self.query is None else self.query,
             origins={**profile.weights.origins, **dict(self.origins)},
-            retrievers={**profile.weights.retrievers, **dict(self.retrievers)},
+            retrievers=self._retrievers(profile.weights.retrievers),
         )
         changed = replace(profile, weights=weights, rules=self._rules(profile.rules), steps=self._steps(profile.steps))
         return Edited.of(changed, self._entries(lexicon))
+
+    def _retrievers(self, held: Mapping[str, float | ByLength]) -> dict[str, float | ByLength]:
+        changed = dict(held)
+        for name, factor in self.retrievers:
+            by = held.get(name)
+            changed[name] = factor
+            if isinstance(by, ByLength):
+                changed[name] = replace(
+                    by, per_word=factor * by.per_word, least=factor * by.least, most=factor * by.most
+                )
+        return changed
 
     def _steps(self, steps: Steps) -> Steps:
         if self.steps is None:

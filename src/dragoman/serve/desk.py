@@ -30,6 +30,7 @@ class Desk:
 
     Attributes:
         hall: answers by the profile as it is.
+        raw: the same without any rewriting; nobody is told of its questions.
         lexicon: the profile's, read once.
         llm: the rewriting model; None where the profile has none.
         index: None where there is nothing to search.
@@ -51,6 +52,7 @@ class Desk:
         self._parts = Parts(retrievers=index.retrievers if index else (), vocabulary=vocabulary, llm=llm)
         self.hall = profile.build(self._parts, listeners=self._listeners)
         self._parts = replace(self._parts, writer=self.hall.writer)
+        self.raw = replace(profile, steps=()).build(replace(self._parts, llm=None, models=False))
 
     @classmethod
     async def open(cls, table: Table, index: EmbeddedIndex | None, metrics: Metrics) -> Self:
@@ -66,8 +68,7 @@ class Desk:
             await warm(llm)
         desk = cls(profile, index, llm, [metrics.listener(profile.name)])
         if index is not None:
-            raw = await desk.changed(Changes(steps=()))
-            await raw.asearch("the first question must not wait for files to be read", 1)
+            await desk.raw.asearch("the first question must not wait for files to be read", 1)
             log.info("profile %s over %s documents is ready", profile.name, len(index))
         return desk
 

@@ -13,6 +13,7 @@ from dragoman.serve.desk import Desk
 from dragoman.text import fold, stemmer, stop_words
 from dragoman.types import Hit, Ranking, Result
 
+RAW_DEPTH = 100  # so far down is looked for where a hit stood before
 SHOWN = 25  # hits of each ranking; the ranks of those further down stand with the fused hits
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ASKED, BROUGHT = "asked", "brought"
@@ -40,20 +41,13 @@ def journey_data(desk: Desk, result: Result, raw: Sequence[Hit]) -> dict[str, An
     for step in data["steps"]:
         for rule in step["rules"]:
             rule["source"] = _short(rule["source"])
-    depth = len(result.hits)
     return {
         **data,
         "profile": desk.name,
         "documents": len(desk.index) if desk.index else None,
         "rankings": [_ranking(ranking, result) for ranking in result.rankings],
-        "raw": [_brief(hit, rank) for rank, hit in enumerate(raw[:depth], start=1)],
+        "raw": [_brief(hit, rank) for rank, hit in enumerate(raw[:SHOWN], start=1)],
     }
-
-
-def raw_hits(desk: Desk, result: Result) -> tuple[Hit, ...]:
-    """What the question alone gives, from the rankings that it has already; empty where it was not searched."""
-    own = [ranking for ranking in result.rankings if ranking.search.origin == "question"]
-    return desk.hall.settings.fuse(own, desk.hall.settings.weights.weigh) if own else ()
 
 
 def _ranking(ranking: Ranking, result: Result) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from dragoman.rewriters.entries import keys
 from dragoman.rewriters.guard_rules import Rule
+from dragoman.search import ByLength, Weights
 from dragoman.serve.asking import answers, problems, said, service_of
 from dragoman.serve.bodies import GuardBody, ProposalAnswer, ProposalBody, ProposalsAnswer, ReviewBody
 from dragoman.serve.changes import Changes, entry_of, rule_of
@@ -59,10 +60,21 @@ def _profile_data(desk: Desk) -> dict[str, Any]:
         "model": desk.llm.name if desk.llm else None,
         "writer": desk.hall.writer.name if desk.hall.writer else None,
         "lexicon": len(desk.lexicon) if desk.lexicon else 0,
-        "weights": {"asked": weights.asked, "query": weights.query, "origins": dict(weights.origins)},
+        "weights": {
+            "asked": weights.asked,
+            "query": weights.query,
+            "origins": dict(weights.origins),
+            "retrievers": {r.name: _weight(weights, r.name) for r in desk.hall.retrievers},
+        },
         "guards": [_guard(rule) for rule in profile.rules],
         "examples": [_example(e.question, e.history) for e in profile.examples],
     }
+
+
+def _weight(weights: Weights, retriever: str) -> float | None:
+    """What a retriever counts; None where that goes by the length of each search."""
+    weight = weights.retrievers.get(retriever, 1.0)
+    return None if isinstance(weight, ByLength) else weight
 
 
 def _guard(rule: Rule) -> dict[str, str]:

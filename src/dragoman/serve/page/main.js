@@ -64,6 +64,7 @@ function route(moved, again = false) {
   const question = given.get("q") ?? "";
   if (view === "journey" && !again && question !== state.question) Object.assign(state, fresh(), { question, record: null, plain: null, problem: null, pending: Boolean(question) });
   else if (again) state.pending = true;
+  else if (question) state.question = question;
   for (const link of document.querySelectorAll(".views a")) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -1,13 +1,13 @@
 // Lists side by side with threads between them: `raw`, the fused list, and every ranking behind it.
 
 import { h, many, ms } from "../dom.js";
-import { colour, pattern } from "../palette.js";
+import { colour, originText, pattern } from "../palette.js";
 import { moved } from "./moves.js";
 
 const SHOWN = 10; // rows of a list
 
 /** The board of a record. `beside` is the list at the left: its name, its hits. */
-export function board(record, beside, { open } = {}) {
+export function board(record, beside, { open, caption } = {}) {
   const best = record.hits[0]?.score || 1;
   const place = new Map(beside.hits.map((hit) => [hit.doc_id, hit.rank]));
   const live = new Map(record.hits.map((hit) => [hit.doc_id, hit]));
@@ -16,7 +16,16 @@ export function board(record, beside, { open } = {}) {
     column("fused", "Fused", `${many(record.hits.length, "hit")}, each with what gave it`, record.hits.slice(0, SHOWN).map((hit) => fusedCell(hit, record, best, place, beside.name, open))),
     ...groups(record),
   ];
-  return threaded(columns, "Rankings, side by side");
+  return threaded(columns, "Rankings, side by side", (doc) => caption?.(doc && said(record, beside, doc)));
+}
+
+/** Where one hit stood everywhere, in words. */
+function said(record, beside, doc) {
+  const hit = record.hits.find((each) => each.doc_id === doc);
+  const before = beside.hits.find((each) => each.doc_id === doc);
+  const title = hit?.title || before?.title || record.rankings.flatMap((ranking) => ranking.hits).find((each) => each.doc_id === doc)?.title || doc;
+  const places = hit ? hit.because.map((part) => `${part.rank} on ${part.retriever} (${originText(part.origin)})`) : [];
+  return [title, hit ? `${hit.rank} of the fused list` : "not among the fused hits", before ? `${before.rank} in ${beside.name.toLowerCase()}` : null, ...places].filter(Boolean);
 }
 
 /** Two lists of hits with threads between them, for a comparison. */
@@ -64,7 +73,7 @@ function groups(record) {
   return record.searches.map((search, place) => {
     const rankings = record.rankings.filter((ranking) => ranking.search === place);
     if (!rankings.length) return null;
-    return h("section", { class: "group", css: { "--c": colour(place) } },
+    return h("section", { class: "group", css: { "--c": colour(place), "--n": String(rankings.length) } },
       h("h3", { class: "group-head", title: search.text }, search.text),
       h("div", { class: "group-cols" }, rankings.map((ranking) => h("div", { class: "col", "data-search": place, "data-retriever": ranking.retriever, css: { "--c": colour(place) } },
         h("div", { class: "col-head" }, h("span", { class: "line" }, h("i", { class: `key-swatch ${pattern(ranking.retriever)}` }), `${ranking.retriever} · ${ms(ranking.seconds)}`)),
@@ -76,13 +85,15 @@ function groups(record) {
 
 // --- threads
 
-function threaded(columns, name) {
+function threaded(columns, name, told) {
   const threads = h("svg", { class: "threads", "aria-hidden": "true" });
   const inner = h("div", { class: "board-in" }, threads, columns);
   const outer = h("div", { class: "board", role: "region", "aria-label": name, tabindex: "0" }, inner);
   let live = null;
   const show = (doc) => {
-    if (doc !== live) light(inner, threads, (live = doc));
+    if (doc === live) return;
+    light(inner, threads, (live = doc));
+    told?.(doc);
   };
   inner.addEventListener("pointerover", (event) => show(event.target.closest("[data-doc]")?.dataset.doc ?? null));
   inner.addEventListener("pointerleave", () => show(null));

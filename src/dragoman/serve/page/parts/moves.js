@@ -20,7 +20,7 @@ export function summary(now, before) {
     else if (was > hit.rank) counts.up++;
     else if (was < hit.rank) counts.down++;
   }
-  const gone = before.filter((hit) => !now.some((each) => each.doc_id === hit.doc_id)).length;
+  const gone = before.slice(0, now.length).filter((hit) => !now.some((each) => each.doc_id === hit.doc_id)).length;
   const parts = [counts.new && `${counts.new} new`, counts.up && `${counts.up} up`, counts.down && `${counts.down} down`, gone && `${gone} gone`];
   return parts.filter(Boolean).join(", ") || (now.length ? "the same hits in the same order" : many(0, "hit"));
 }

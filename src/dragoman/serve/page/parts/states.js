@@ -51,7 +51,7 @@ export function waiting(question) {
     h("span", { class: "dot", "aria-hidden": "true" }), h("div", {}, h("div", { class: "stage-head" }, h("h2", {}, name)), ...bones));
   const bone = (width, tall) => h("div", { class: tall ? "bone tall" : "bone", css: { "--w": width } });
   return h("div", { class: "wait", "aria-busy": "true" },
-    h("header", { class: "said" }, h("h1", {}, question), h("p", { class: "soft" }, "On its way …")),
+    h("header", { class: "said" }, h("h1", { class: "hidden" }, question), h("p", { class: "soft" }, "On its way …")),
     stage("Rewritten", bone("100%", true), bone("100%", true)),
     stage("Searched", bone("72%"), bone("58%"), bone("64%")),
     stage("Ranked and fused", bone("100%", true), bone("100%", true)),

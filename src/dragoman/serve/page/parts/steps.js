@@ -27,8 +27,7 @@ function one(record, step, query, written, known) {
     h("div", { class: "what" },
       query !== null ? h("p", { class: "diff" }, compared(step.before, query)) : null,
       written.length ? h("ul", { class: "added" }, written.map((text) => search(record, text, known))) : null,
-      step.reason ? h("p", { class: "why-text" }, step.reason) : null,
-      step.outcome === "unchanged" && !step.rules.length && !step.reason ? h("p", { class: "why-text" }, "Nothing to change.") : null,
+      remark(step) ? h("p", { class: "why-text" }, remark(step)) : null,
       bites(step.rules),
       step.tokens_in + step.tokens_out ? h("p", { class: "why-text num" }, `${many(step.tokens_in, "token")} in, ${step.tokens_out.toLocaleString("en")} out`) : null),
     h("span", { class: "ms" }, ms(step.seconds)));
@@ -38,6 +37,14 @@ function one(record, step, query, written, known) {
 export function compared(before, after) {
   return diff(before, after).map(([kind, text]) =>
     kind === "same" ? text : kind === "gone" ? h("del", {}, text.trim() || "␣", text.endsWith(" ") ? " " : "") : h("ins", {}, text));
+}
+
+/** What there is to say of a step beside what it did. */
+function remark(step) {
+  if (step.outcome === "skipped") return step.reason ? `Not run: ${step.reason}.` : "Not run.";
+  if (step.outcome === "off_topic") return step.reason || "No search: the corpus cannot answer this.";
+  if (step.outcome === "unchanged" && !step.rules.length && !step.reason) return "Nothing to change.";
+  return step.reason || null;
 }
 
 function search(record, text, known) {

@@ -71,12 +71,12 @@ function weights({ profile, changes, record, run }) {
     } } }));
   };
   const own = changes.weights;
-  return [h("p", { class: "bench-note" }, "How much each search and each retriever counts in the fusion. `dragoman evaluate --tune` finds these on judged questions; here you see what they do to one."),
+  return [h("p", { class: "bench-note" }, "How much each search and each retriever counts in the fusion. ", h("code", {}, "dragoman evaluate --tune"), " finds these on judged questions; here you see what they do to one."),
     h("div", { class: "sliders" },
       slider("the question as asked, beside a rewritten one", own.asked ?? profile.weights.asked, (value) => { own.asked = value; }),
       slider("the rewritten question", own.query ?? profile.weights.query, (value) => { own.query = Math.max(value, 0.01); }),
       origins.map((name) => slider(`searches of ${name}`, own.origins[name] ?? profile.weights.origins[name] ?? 1, (value) => { own.origins[name] = value; })),
-      profile.retrievers.map((name) => slider(`retriever ${name}`, own.retrievers[name] ?? 1, (value) => { own.retrievers[name] = value; })))];
+      Object.entries(profile.weights.retrievers).map(([name, weight]) => slider(weight === null ? `${name}, times its weight by length` : name, own.retrievers[name] ?? weight ?? 1, (value) => { own.retrievers[name] = value; })))];
 }
 
 function lexicon({ profile, changes, record, run }) {

@@ -33,9 +33,9 @@ export function compare(root, state, go) {
   const draw = () => fill(panels, state.sides.map((each, at) => panel(state, each, at, () => { draw(); if (state.question) run(); }, () => { if (state.question) run(); })));
   draw();
   fill(root,
-    h("header", { class: "page-head" }, h("h1", {}, "Compare two configurations"), h("p", {}, "The same question under two profiles, with steps on or off, at other weights. What a whole collection says, `dragoman evaluate` measures.")),
+    h("header", { class: "page-head" }, h("h1", {}, "Compare two configurations"), h("p", {}, "The same question under two profiles, with steps on or off, at other weights. What this does to a whole collection, ", h("code", {}, "dragoman evaluate"), " measures.")),
     h("form", { class: "ask small", role: "search", on: { submit: run } }, h("div", { class: "ask-box" }, field, h("button", { class: "button main", type: "submit" }, "Ask both")),
-      state.question ? null : h("div", { class: "ask-more" }, state.examples.slice(0, 3).map((example) => button(example.question, () => { field.value = example.question; run(); }, { class: "button small" })))),
+      state.question ? null : h("div", { class: "ask-more" }, state.examples.filter((example) => !example.history && example.kind !== "clean").slice(0, 3).map((example) => button(example.question, () => { field.value = example.question; run(); }, { class: "button small" })))),
     panels, found);
   if (state.question) run();
 }

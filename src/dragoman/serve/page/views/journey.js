@@ -27,6 +27,7 @@ export function journey(root, state, go) {
     Object.assign(state, part, { record: null, plain: null, problem: null });
     state.asked = request();
     go();
+    scrollTo(0, 0);
     await load();
   }
 
@@ -66,6 +67,7 @@ export function journey(root, state, go) {
   }
 
   const below = h("div", {});
+  const sums = h("p", { class: "sums" });
 
   function draw() {
     if (!state.question || !(state.loading || state.record || state.problem)) {
@@ -73,8 +75,8 @@ export function journey(root, state, go) {
       return;
     }
     const bench = button("Try changes", () => change({ bench: !state.bench }), { class: "button small", "aria-expanded": String(Boolean(state.bench)) });
-    fill(root, askBox(state, { ask: next, change, small: true, extra: state.record ? bench : null }), below);
-    if (state.problem) fill(below, h("header", { class: "said" }, h("h1", {}, state.question)), failed(state.problem, () => { state.problem = null; load(); }));
+    fill(root, askBox(state, { ask: next, change, small: true, extra: state.record ? [bench, sums] : null }), below);
+    if (state.problem) fill(below, h("header", { class: "said" }, h("h1", { class: "hidden" }, state.question)), failed(state.problem, () => { state.problem = null; load(); }));
     else if (state.loading) fill(below, waiting(state.question));
     else drawRecord();
     if (state.record && state.bench) below.before(bencher());
@@ -114,6 +116,7 @@ export function journey(root, state, go) {
     const beside = changed(state.changes)
       ? { name: "Before", about: "the profile as it is", hits: plain.hits }
       : { name: "Raw", about: "the question as asked", hits: record.raw };
+    fill(sums, counted(record));
     fill(below, h("div", { class: record.off_topic ? "dim" : "" }, stages(state, record, beside)));
   }
 
@@ -121,20 +124,28 @@ export function journey(root, state, go) {
   if (state.pending) { state.pending = false; start({}); }
 }
 
+/** The board with a line under it: what moved, and of the hit that is pointed at where it stood everywhere. */
+function ranked(record, beside) {
+  const against = `Against ${beside.name === "Raw" ? "raw" : "the profile as it is"}: ${summary(record.hits, beside.hits)}.`;
+  const foot = h("p", { class: "board-foot" }, against);
+  const caption = (parts) => fill(foot, parts ? parts.map((part, at) => h("span", {}, at ? part : h("b", {}, part))) : against);
+  return [furtherDown(board(record, beside, { open, caption }), record), foot];
+}
+
+/** How much of everything there was. */
+function counted(record) {
+  const ran = record.steps.filter((step) => step.outcome !== "skipped").length;
+  const counts = [[ran, "step"], [record.searches.length, "search", "searches"], [record.rankings.length, "ranking"], [record.hits.length, "hit"]];
+  return [...counts.map(([count, one, more = `${one}s`]) => h("span", {}, h("b", {}, count), ` ${count === 1 ? one : more}`)), h("span", {}, h("b", {}, ms(record.seconds)))];
+}
+
 function stages(state, record, beside) {
-  const ran = record.steps.filter((step) => step.outcome !== "skipped");
   return [
-    h("header", { class: "said" }, h("h1", {}, record.question),
-      h("p", { class: "sums" },
-        h("span", {}, h("b", {}, ran.length), ` ${ran.length === 1 ? "step" : "steps"}`), h("span", {}, h("b", {}, record.searches.length), ` ${record.searches.length === 1 ? "search" : "searches"}`),
-        h("span", {}, h("b", {}, record.rankings.length), ` ${record.rankings.length === 1 ? "ranking" : "rankings"}`), h("span", {}, h("b", {}, record.hits.length), ` ${record.hits.length === 1 ? "hit" : "hits"}`),
-        h("span", {}, h("b", {}, ms(record.seconds)))),
-      time(record)),
+    h("header", { class: "said" }, h("h1", { class: "hidden" }, record.question), time(record)),
     notices(record),
     stage(1, "Rewritten", said(record), steps(record)),
     stage(2, "Searched", `The number under a word: in how many of ${record.documents?.toLocaleString("en")} passages it stands.`, searches(record)),
-    stage(3, "Ranked and fused", "Point at a hit to see where each ranking had it.", legend(record), furtherDown(board(record, beside, { open }), record),
-      h("p", { class: "board-foot" }, `Against ${beside.name === "Raw" ? "raw" : "the profile as it is"}: ${summary(record.hits, beside.hits)}.`)),
+    stage(3, "Ranked and fused", "Point at a hit to see where each ranking had it.", legend(record), ranked(record, beside)),
     stage(4, "Found", null, record.hits.length ? [answering(state.asked, record), marks(record), passages(record, beside, { keeps: state.keeps.feedback, profile: state.profile.name })] : nothing(record)),
   ];
 }
