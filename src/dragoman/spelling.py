@@ -69,7 +69,7 @@ def edits(first: str, second: str, most: int = 2) -> int:
         if min(new) > most:
             return most + 1
         before, row = row, new
-    return row[-1]
+    return min(row[-1], most + 1)
 
 
 def one_edit(word: str) -> Iterator[str]:

@@ -15,6 +15,8 @@ from dragoman.types import Rewriting, RuleHit
 from dragoman.vocabulary import Vocabulary
 
 _SLIP_LEAST = 6  # letters: shorter words have neighbours that are other words
+# People seldom mistake a word's first letter, except one vowel for another: "vaseline" is no "baseline".
+_VOWELS = frozenset("aeiou")
 
 
 class Spelling:
@@ -61,7 +63,8 @@ class Spelling:
         best = suggestions[0]
         if best in variants(folded, self._vocabulary.language) or " " in best:
             return best
-        return best if self._is_slip(folded) and best[0] == folded[0] else ""
+        begins_alike = best[0] == folded[0] or (best[0] in _VOWELS and folded[0] in _VOWELS)
+        return best if begins_alike and self._is_slip(folded) else ""
 
     def _is_slip(self, word: str) -> bool:
         """Whether nobody writes it so: neither the word, nor what it is an inflection of, is known."""
