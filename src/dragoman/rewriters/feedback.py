@@ -21,13 +21,15 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from dragoman import fusion
 from dragoman.fusion import Fusion
+from dragoman.rewriters.gate import codes
 from dragoman.search import Pool, current_pool, plan
-from dragoman.text import identifiers, stemmer, stems, stop_words, terms
+from dragoman.text import stemmer, stems, stop_words, terms
 from dragoman.types import Hit, Rewriting, Search
 
 Weighted: TypeAlias = tuple[tuple[str, float], ...]
 
 _READ = 6_000  # characters of one hit: a long section's beginning says what it is about
+_STEMMED = 4  # times as many of the heaviest words as are wanted: stemming all of them costs most of the time
 _SHOWN = 10  # words that stand for the search where an engine takes text only
 
 
@@ -93,7 +95,7 @@ class Feedback:
         telling = len(set(stems(query, self._language)))
         if not 1 <= telling <= self.settings.longest:
             return rewriting.note(f"{telling} telling words, of 1 to {self.settings.longest} that are fed back")
-        if identifiers(query):
+        if codes(query):
             return rewriting.note("an identifier is searched as it stands")
         pool = current_pool()
         if pool is None:
@@ -132,23 +134,25 @@ class Feedback:
 
 
 def relevance_model(hits: Sequence[Hit], count: int, language: str) -> tuple[dict[str, float], dict[str, str]]:
-    """P(w | R) of the `count` heaviest stems, scaled to sum to 1, and the commonest form of each.
+    """P(w | R) of the `count` heaviest stems, scaled to sum to 1, and the heaviest form of each.
 
     Hits weigh by their scores. Both are empty where the hits hold no telling word.
     """
     stem, stop = stemmer(language), stop_words(language)
     total = sum(hit.score for hit in hits) or 1.0
     weights: defaultdict[str, float] = defaultdict(float)
-    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for hit in hits:
         words = [word for word in terms(f"{hit.title} {hit.text}"[:_READ]) if word not in stop]
         for word, times in Counter(words).items():
-            weights[stem(word)] += hit.score / total * times / len(words)
-            forms[stem(word)][word] += times
-    heaviest = sorted(weights, key=lambda key: (-weights[key], key))[:count]
-    mass = sum(weights[key] for key in heaviest)
-    model = {key: weights[key] / mass for key in heaviest}
-    return model, {key: min(forms[key], key=lambda form: (-forms[key][form], form)) for key in heaviest}
+            weights[word] += hit.score / total * times / len(words)
+    stems_of: defaultdict[str, float] = defaultdict(float)
+    forms: dict[str, str] = {}
+    for word in sorted(weights, key=lambda key: (-weights[key], key))[: count * _STEMMED]:
+        stems_of[stem(word)] += weights[word]
+        forms.setdefault(stem(word), word)
+    heaviest = sorted(stems_of, key=lambda key: (-stems_of[key], key))[:count]
+    mass = sum(stems_of[key] for key in heaviest)
+    return {key: stems_of[key] / mass for key in heaviest}, {key: forms[key] for key in heaviest}
 
 
 def _centre(pool: Pool, hits: Sequence[Hit]) -> tuple[tuple[float, ...], float]:

@@ -29,6 +29,7 @@ NO_WORD = "no word of it stands in the corpus"
 KEYWORD_SLACK = 0.3
 _KEYWORD = 2  # words, with nothing but telling words among them
 _BESIDE_IDENTIFIER = 2  # telling words that leave a question about an identifier what it is
+_CODE_DIGITS = 3  # "b12" and "p53" are words of their field, "46.2-870" and "E1234" are places to look up
 _AT_HOME_LEAST = 3  # telling words: fewer are too broad to be called settled
 
 
@@ -70,8 +71,8 @@ class Gate:
             return _end(rewriting, GREETING)
         words = terms(query)
         telling = [word for word in words if word not in self._stop]
-        if (codes := identifiers(query)) and self._is_about(codes, telling):
-            return _settle(rewriting, f"{IDENTIFIER}: {', '.join(codes)}")
+        if (found := codes(query)) and self._is_about(found, telling):
+            return _settle(rewriting, f"{IDENTIFIER}: {', '.join(found)}")
         follows = bool(rewriting.question.history) and query == asked
         try:
             standing = self._stand(query) if self._stand else None
@@ -83,8 +84,8 @@ class Gate:
             return _settle(rewriting, f"{AT_HOME} ({standing.near:.2f}, usual {standing.levels.home:.2f})")
         return rewriting
 
-    def _is_about(self, codes: list[str], telling: list[str]) -> bool:
-        pieces = {piece for code in codes for piece in terms(code)}
+    def _is_about(self, found: list[str], telling: list[str]) -> bool:
+        pieces = {piece for code in found for piece in terms(code)}
         return len([word for word in telling if word not in pieces]) <= _BESIDE_IDENTIFIER
 
     def _elsewhere(self, asked: str, query: str, standing: Standing | None, words: list[str]) -> str:
@@ -115,6 +116,11 @@ class Gate:
             and len(set(telling)) >= _AT_HOME_LEAST
             and all(vocabulary.holds(word) for word in telling)
         )
+
+
+def codes(text: str) -> list[str]:
+    """The identifiers of `text` that name one place: section numbers, error codes."""
+    return [code for code in identifiers(text) if sum(map(str.isdigit, code)) >= _CODE_DIGITS]
 
 
 def _never(_: str) -> bool:
