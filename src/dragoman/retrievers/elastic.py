@@ -23,9 +23,9 @@ from functools import cached_property
 from typing import Any
 
 from dragoman import portal
-from dragoman.errors import MissingExtraError, RetrievalError
+from dragoman.errors import RetrievalError
 from dragoman.retrievers.documents.document import Document
-from dragoman.retrievers.elastic_kinds import KINDS, MOST_HITS, Json
+from dragoman.retrievers.elastic_kinds import KINDS, MOST_HITS, Json, layout
 from dragoman.retrievers.engine import (
     MOST_WORDS,
     Embed,
@@ -37,14 +37,14 @@ from dragoman.retrievers.engine import (
     batches,
     body,
     codes,
+    need,
     reaching,
     rounded,
     settled,
     vectors_of,
     vocabulary_of,
 )
-from dragoman.retrievers.synonyms import ANALYSER, analysis
-from dragoman.text import LANGUAGES, words
+from dragoman.text import words
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Vocabulary
 
@@ -79,6 +79,7 @@ class Elastic:
     ) -> None:
         if kind not in KINDS:
             raise ValueError(f"no engine is named {kind!r}; expected one of {', '.join(KINDS)}")
+        need(kind, kind, KINDS[kind].package, "aiohttp")  # both clients' asynchronous side stands on it
         self.kind, self.url, self.target, self.name = KINDS[kind], url, index, name or kind
         self.fields = fields or Fields()
         self._extra = kind
@@ -190,11 +191,7 @@ class Elastic:
         return self._opened
 
     def _module(self) -> Any:
-        try:
-            importlib.import_module("aiohttp")  # both clients' asynchronous side
-            return importlib.import_module(self.kind.package)
-        except ImportError as exc:
-            raise MissingExtraError(self._extra, self._extra) from exc
+        return importlib.import_module(self.kind.package)
 
     def reaching(self) -> AbstractContextManager[None]:
         """Makes the client's errors `RetrievalError`."""
@@ -238,12 +235,13 @@ class Elastic:
         return await portal.away(self._index(documents, language, synonyms))
 
     async def _index(self, documents: Iterable[Document], language: str, synonyms: str) -> int:
-        layout = await self._layout(language, synonyms)
+        dimensions = 0 if self._question is None else (await self._question.many(["how many"])).shape[1]
+        made = layout(self.kind, self.fields, dimensions, language, synonyms)
         count = 0
         with self.reaching():
             client = self.client()
             await client.indices.delete(index=self.target, ignore_unavailable=True)
-            await client.indices.create(index=self.target, body=layout)
+            await client.indices.create(index=self.target, body=made)
             for batch in batches(documents, _BATCH):
                 answer = await client.bulk(body=await self._rows(batch), index=self.target)
                 if answer["errors"]:
@@ -254,28 +252,6 @@ class Elastic:
                 count += len(batch)
             await client.indices.refresh(index=self.target)
         return count
-
-    async def _layout(self, language: str, synonyms: str) -> Json:
-        f = self.fields
-        analyser = LANGUAGES.get(language, "standard")
-        text: Json = {"type": "text", "analyzer": analyser}
-        settings: Json = {}
-        if synonyms:
-            text["search_analyzer"] = ANALYSER
-            settings["analysis"] = analysis(analyser, self.kind.synonyms(synonyms))
-        properties: Json = {
-            f.id: {"type": "keyword"},
-            f.title: text,
-            f.text: text,
-            f.metadata: {"type": self.kind.metadata},
-        }
-        if self._question is not None:
-            properties[f.vector] = self.kind.vector((await self._question.many(["how many"])).shape[1])
-            settings |= self.kind.settings
-        return {
-            "mappings": {"dynamic": False, "properties": properties},
-            **({"settings": settings} if settings else {}),
-        }
 
     async def _rows(self, batch: list[Document]) -> list[Json]:
         f = self.fields

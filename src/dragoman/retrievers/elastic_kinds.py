@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from dragoman.retrievers.synonyms import NOTHING
+from dragoman.retrievers.engine import Fields
+from dragoman.retrievers.synonyms import ANALYSER, NOTHING, analysis
+from dragoman.text import LANGUAGES
 
 Json: TypeAlias = dict[str, Any]
 
@@ -83,3 +85,29 @@ KINDS: Mapping[str, Kind] = {
         False,
     ),
 }
+
+
+def layout(kind: Kind, fields: Fields, dimensions: int, language: str, synonyms: str) -> Json:
+    """Mappings and settings of an index of passages.
+
+    Args:
+        dimensions: of the vectors; 0 for no such field.
+        language: whose analyser the engine uses.
+        synonyms: the id of a synonyms set that every search goes through; empty for none.
+    """
+    analyser = LANGUAGES.get(language, "standard")
+    text: Json = {"type": "text", "analyzer": analyser}
+    settings: Json = {}
+    if synonyms:
+        text["search_analyzer"] = ANALYSER
+        settings["analysis"] = analysis(analyser, kind.synonyms(synonyms))
+    properties: Json = {
+        fields.id: {"type": "keyword"},
+        fields.title: text,
+        fields.text: text,
+        fields.metadata: {"type": kind.metadata},
+    }
+    if dimensions:
+        properties[fields.vector] = kind.vector(dimensions)
+        settings |= kind.settings
+    return {"mappings": {"dynamic": False, "properties": properties}, **({"settings": settings} if settings else {})}

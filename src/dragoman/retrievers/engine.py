@@ -8,6 +8,7 @@ adapter serves any event loop, and a question that is cut never waits for a clie
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import math
 import re
 import time
@@ -18,7 +19,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from dragoman import portal
-from dragoman.errors import RetrievalError
+from dragoman.errors import MissingExtraError, RetrievalError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.embedders import Embedder, Encode, Vectors, load_embedder
 from dragoman.text import stop_words, terms, words
@@ -161,6 +162,16 @@ class QuestionVector:
     async def many(self, texts: Sequence[str]) -> Vectors:
         """Vectors of norm 1, shape (n_texts, dimensions), made in a thread."""
         return await asyncio.to_thread(self.embedder, texts)
+
+
+def need(what: str, extra: str, *packages: str) -> None:
+    """See, without importing them, that an engine's client is installed.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    if any(importlib.util.find_spec(package) is None for package in packages):
+        raise MissingExtraError(what, extra)
 
 
 def vectors_of(question: QuestionVector | None, what: str) -> QuestionVector:

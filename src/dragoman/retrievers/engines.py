@@ -109,6 +109,7 @@ def open_engine(address: str, *, embed: Embed | None = None, name: str = "", **m
 
     Raises:
         ValueError: no such kind of engine, or no place behind it; by meaning where the engine has none.
+        MissingExtraError: the engine's client is not installed.
     """
     whole, _, table = address.partition("#")
     scheme, colon, place = whole.partition(":")

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 from dragoman import portal
-from dragoman.errors import MissingExtraError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
@@ -28,6 +27,7 @@ from dragoman.retrievers.engine import (
     batches,
     body,
     codes,
+    need,
     reaching,
     rounded,
     settled,
@@ -61,6 +61,7 @@ class LanceDB:
         language: str = "en",
         fields: Fields | None = None,
     ) -> None:
+        need("LanceDB", "lancedb", "lancedb")
         self.path, self.table, self.name, self.language = path, table, name, language
         self.fields = fields or Fields()
         self._question = None if embed is None else QuestionVector(embed)
@@ -91,8 +92,7 @@ class LanceDB:
         asked = asked_words(search, self.language)
         if not asked:
             return []
-        with _reaching(self):
-            from lancedb.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
+        from lancedb.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
 
         column = self.fields.words
         parts: list[Any] = []
@@ -247,8 +247,4 @@ def _metadata(marks: list[str] | None) -> dict[str, str]:
 
 
 def _reaching(engine: LanceDB) -> AbstractContextManager[None]:
-    try:
-        import lancedb  # noqa: F401
-    except ImportError as exc:
-        raise MissingExtraError("LanceDB", "lancedb") from exc
     return reaching(engine.name, engine.path, (ValueError, RuntimeError, OSError))

@@ -17,7 +17,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from dragoman import portal
-from dragoman.errors import MissingExtraError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
@@ -28,6 +27,7 @@ from dragoman.retrievers.engine import (
     batches,
     body,
     codes,
+    need,
     reaching,
     repeated_words,
     rounded,
@@ -69,6 +69,7 @@ class Milvus:
         language: str = "en",
         stem: bool = True,
     ) -> None:
+        need("Milvus", "milvus", "pymilvus", *([] if "://" in url else ["milvus_lite"]))
         self.url, self.collection, self.name, self.language = url, collection, name, language
         self.fields = Fields()
         self._stem = stemmer(language) if stem else str
@@ -287,10 +288,7 @@ def _cut(text: str) -> str:
 
 def _api() -> Any:
     """The client's package, which has no types."""
-    try:
-        return importlib.import_module("pymilvus")
-    except ImportError as exc:
-        raise MissingExtraError("Milvus", "milvus") from exc
+    return importlib.import_module("pymilvus")
 
 
 def _reaching(engine: Milvus) -> AbstractContextManager[None]:

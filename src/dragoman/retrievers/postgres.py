@@ -25,7 +25,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dragoman import portal
-from dragoman.errors import MissingExtraError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
@@ -36,9 +35,11 @@ from dragoman.retrievers.engine import (
     asked_words,
     batches,
     body,
+    need,
     reaching,
     vectors_of,
 )
+from dragoman.retrievers.postgres_sql import SHARES, bare, layout, quoted
 from dragoman.text import LANGUAGES, terms
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Phrase, PhraseKind, Vocabulary
@@ -51,21 +52,6 @@ _WEIGHTS = "{0.5, 0.5, 0.5, 1}"  # of D, C, B and A: a word in the title counts 
 _NORMALISE = 1  # ts_rank divides by 1 + ln(length): long passages hold more words by chance
 _RARITIES_KEPT = 50_000
 _BATCH = 256
-# The share of rows that hold each word: its rarest lexeme's, half the least known where it is none of the
-# common ones. The array of shares ends with the least and the greatest of them.
-_SHARES = """
-    WITH stats AS (
-        SELECT most_common_elems::text::text[] AS elems, most_common_elem_freqs AS freqs
-        FROM pg_stats WHERE tablename = %s AND attname = %s AND schemaname = ANY (current_schemas(false))
-    ), known AS (
-        SELECT e.lexeme, e.share FROM stats, unnest(elems, freqs[1:cardinality(elems)]) AS e (lexeme, share)
-    )
-    SELECT asked.word, (
-        SELECT min(coalesce(known.share, (SELECT freqs[cardinality(elems) + 1] / 2 FROM stats)))
-        FROM unnest(tsvector_to_array(to_tsvector(%s::regconfig, asked.word))) AS l (lexeme)
-        LEFT JOIN known USING (lexeme)
-    ) FROM unnest(%s::text[]) AS asked (word)
-"""
 
 
 class Postgres:
@@ -87,6 +73,7 @@ class Postgres:
         language: str = "en",
         fields: Fields | None = None,
     ) -> None:
+        need("PostgreSQL", "postgres", "psycopg")
         self.url, self.table, self.name, self.language = url, table, name, language
         self.fields = fields or Fields()
         self.config = LANGUAGES.get(language, "simple")
@@ -120,7 +107,7 @@ class Postgres:
         if not asked:
             return []
         rare = await self._rare([word for word, _ in asked])
-        words = _name(self.fields.words)
+        words = quoted(self.fields.words)
         # As sub-selects they are computed once, not once a row, in a prepared statement too.
         one = f"(SELECT plainto_tsquery('{self.config}', %s))"
         ranks = " + ".join(f"%s::float8 * ts_rank('{_WEIGHTS}', {words}, {one}, {_NORMALISE})" for _ in asked)
@@ -133,7 +120,7 @@ class Postgres:
         vector = await vectors_of(self._question, "meaning")(search.text)
         if vector is None:
             return []
-        column, given = _name(self.fields.vector), json.dumps(vector)
+        column, given = quoted(self.fields.vector), json.dumps(vector)
         select = self._select(f"1 - ({column} <=> %s::vector)", f"{column} IS NOT NULL", filters)
         # In the order of the operator itself, which an index on the column can give; ties by id on top.
         sql = f'{select} ORDER BY {column} <=> %s::vector, {self._id} COLLATE "C" DESC LIMIT %s'
@@ -146,15 +133,15 @@ class Postgres:
 
     def _select(self, score: str, where: str, filters: Metadata) -> str:
         f = self.fields
-        fits = f" AND {_name(f.metadata)} @> %s::jsonb" if filters else ""
+        fits = f" AND {quoted(f.metadata)} @> %s::jsonb" if filters else ""
         return (
-            f"SELECT {self._id}::text AS id, {_name(f.title)} AS title, {_name(f.text)} AS text, "
-            f"{_name(f.metadata)} AS metadata, {score} AS score FROM {_name(self.table)} WHERE {where}{fits}"
+            f"SELECT {self._id}::text AS id, {quoted(f.title)} AS title, {quoted(f.text)} AS text, "
+            f"{quoted(f.metadata)} AS metadata, {score} AS score FROM {quoted(self.table)} WHERE {where}{fits}"
         )
 
     @property
     def _id(self) -> str:
-        return _name(self.fields.id)
+        return quoted(self.fields.id)
 
     def _filter(self, filters: Metadata) -> list[str]:
         return [json.dumps(dict(filters))] if filters else []
@@ -170,7 +157,7 @@ class Postgres:
             if len(self._rarities) > _RARITIES_KEPT:
                 self._rarities.clear()
                 new = list(words)
-            for word, share in await self._rows(_SHARES, [_bare(self.table), self.fields.words, self.config, new]):
+            for word, share in await self._rows(SHARES, [bare(self.table), self.fields.words, self.config, new]):
                 self._rarities[word] = 1.0 if share is None else math.log1p(1 / max(share, 1e-9))
         return {word: self._rarities.get(word, 1.0) for word in words}
 
@@ -230,9 +217,9 @@ class Postgres:
         return await portal.away(self._index(documents))
 
     async def _index(self, documents: Iterable[Document]) -> int:
-        f, table = self.fields, _name(self.table)
+        f, table = self.fields, quoted(self.table)
         names = (f.id, f.title, f.text, f.metadata, f.vector)
-        columns = ", ".join(_name(column) for column in (names if self._question else names[:-1]))
+        columns = ", ".join(quoted(column) for column in (names if self._question else names[:-1]))
         dimensions = 0 if self._question is None else (await self._question.many(["how many"])).shape[1]
         count = 0
         with _reaching(self):
@@ -241,26 +228,16 @@ class Postgres:
                 await connection.execute(f"DROP TABLE IF EXISTS {table}")
                 if self._question is not None:
                     await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-                await connection.execute(self._layout(dimensions))
+                await connection.execute(layout(self.table, f, self.config, dimensions))
                 async with connection.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                     async for row in self._prepared(documents):
                         await copy.write_row(row)
                         count += 1
-                await connection.execute(f"CREATE INDEX ON {table} USING gin ({_name(f.words)})")
-                await connection.execute(f"CREATE INDEX ON {table} USING gin ({_name(f.metadata)} jsonb_path_ops)")
+                await connection.execute(f"CREATE INDEX ON {table} USING gin ({quoted(f.words)})")
+                await connection.execute(f"CREATE INDEX ON {table} USING gin ({quoted(f.metadata)} jsonb_path_ops)")
                 await connection.execute(f"ANALYZE {table}")
         self._rarities.clear()
         return count
-
-    def _layout(self, dimensions: int) -> str:
-        f = self.fields
-        title, text = (f"to_tsvector('{self.config}', coalesce({_name(column)}, ''))" for column in (f.title, f.text))
-        vector = f", {_name(f.vector)} vector({dimensions})" if dimensions else ""
-        return (
-            f"CREATE TABLE {_name(self.table)} ({self._id} text PRIMARY KEY, {_name(f.title)} text, "
-            f"{_name(f.text)} text, {_name(f.metadata)} jsonb NOT NULL{vector}, {_name(f.words)} tsvector "
-            f"GENERATED ALWAYS AS (setweight({title}, 'A') || {text}) STORED)"
-        )
 
     async def _prepared(self, documents: Iterable[Document]) -> AsyncIterator[tuple[str | None, ...]]:
         for batch in batches(documents, _BATCH):
@@ -284,9 +261,9 @@ class Postgres:
         return await portal.away(self._vocabulary())
 
     async def _vocabulary(self) -> Vocabulary:
-        f, table = self.fields, _name(self.table)
-        title = f"coalesce({_name(f.title)}, '')"
-        counting = f"SELECT to_tsvector('simple', {title} || ' ' || coalesce({_name(f.text)}, '')) FROM {table}"
+        f, table = self.fields, quoted(self.table)
+        title = f"coalesce({quoted(f.title)}, '')"
+        counting = f"SELECT to_tsvector('simple', {title} || ' ' || coalesce({quoted(f.text)}, '')) FROM {table}"
         counted = await self._rows("SELECT word, ndoc FROM ts_stat(%s)", [counting])
         titles = await self._rows(f"SELECT {title}, count(*) FROM {table} WHERE {title} ~ '\\S' GROUP BY 1", [])
         ((documents,),) = await self._rows(f"SELECT count(*) FROM {table}", [])
@@ -297,17 +274,6 @@ class Postgres:
 
 
 def _reaching(engine: Postgres) -> AbstractContextManager[None]:
-    try:
-        import psycopg
-    except ImportError as exc:
-        raise MissingExtraError("PostgreSQL", "postgres") from exc
+    import psycopg
+
     return reaching(engine.name, engine.url, (psycopg.Error, OSError))
-
-
-def _name(identifier: str) -> str:
-    """An SQL name, quoted; "schema.table" is two."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in identifier.split("."))
-
-
-def _bare(table: str) -> str:
-    return table.rpartition(".")[2]

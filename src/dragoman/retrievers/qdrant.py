@@ -16,7 +16,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from dragoman import portal
-from dragoman.errors import MissingExtraError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
@@ -27,6 +26,7 @@ from dragoman.retrievers.engine import (
     asked_words,
     batches,
     body,
+    need,
     reaching,
     rounded,
     settled,
@@ -70,6 +70,7 @@ class Qdrant:
         language: str = "en",
         fields: Fields | None = None,
     ) -> None:
+        need("Qdrant", "qdrant", "qdrant_client")
         self.url, self.collection, self.name, self.language = url, collection, name, language
         self.fields = fields or Fields()
         self._question = None if embed is None else QuestionVector(embed)
@@ -277,9 +278,7 @@ def _can_hold(filters: Metadata) -> bool:
 
 
 def _reaching(engine: Qdrant) -> AbstractContextManager[None]:
-    try:
-        from qdrant_client.http.exceptions import ApiException
-    except ImportError as exc:
-        raise MissingExtraError("Qdrant", "qdrant") from exc
+    from qdrant_client.http.exceptions import ApiException
+
     # The local mode raises ValueError for what a server answers with 404.
     return reaching(engine.name, engine.url, (ApiException, OSError, ValueError))

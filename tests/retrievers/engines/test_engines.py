@@ -5,6 +5,7 @@ import inspect
 
 import pytest
 
+from dragoman.errors import MissingExtraError
 from dragoman.retrievers.embedders import Embedder
 from dragoman.retrievers.engines import KINDS, open_engine
 from dragoman.retrievers.sqlite import SQLite
@@ -54,6 +55,14 @@ def test_an_error_does_not_tell_a_password() -> None:
     with pytest.raises(ValueError, match="no engine") as caught:
         open_engine("solr://me:hunter2@host")
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, row in KINDS.items() if row.extra])
+def test_a_missing_client_is_told_with_what_to_install(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    importlib.import_module(f"dragoman.retrievers.{KINDS[kind].adapter.partition(':')[0]}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda package: None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'dragoman\[{KINDS[kind].extra}\]'"):
+        open_engine(f"{kind}://host/db")
 
 
 @pytest.mark.parametrize("kind", KINDS)

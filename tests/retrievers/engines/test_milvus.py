@@ -91,7 +91,7 @@ async def test_a_server_that_says_nothing_is_left_when_the_time_is_over(hung: in
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await engine.words(Search("speed"), 5, {})
-    assert time.perf_counter() - began < 0.5
+    assert time.perf_counter() - began < 2
     await engine.aclose()
 
 

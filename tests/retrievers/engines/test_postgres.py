@@ -69,7 +69,7 @@ async def test_many_questions_at_once_share_few_connections(engine: Postgres) ->
 
 
 async def test_a_dead_server_is_an_error_that_names_it_without_its_password(nobody: int) -> None:
-    engine = Postgres(f"postgresql://me:hunter2@127.0.0.1:{nobody}/law", embed="default")
+    engine = Postgres(f"postgresql://me:hunter2@127.0.0.1:{nobody}/law")
     with pytest.raises(RetrievalError, match=rf"postgres at .*me:\*\*\*@127.0.0.1:{nobody}.*failed") as caught:
         await engine.words(Search("speed"), 5, {})
     assert "hunter2" not in str(caught.value)
@@ -89,7 +89,7 @@ async def test_a_server_that_says_nothing_is_left_when_the_time_is_over(hung: in
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
             await engine.words(Search("speed"), 5, {})
-    assert time.perf_counter() - began < 0.5
+    assert time.perf_counter() - began < 2
 
 
 async def test_a_query_that_was_cut_does_not_go_on_in_the_server(engine: Postgres, postgres_url: str) -> None:
@@ -99,7 +99,7 @@ async def test_a_query_that_was_cut_does_not_go_on_in_the_server(engine: Postgre
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await engine.words(Search("speed"), 5, {})
-        assert time.perf_counter() - began < 0.5
+        assert time.perf_counter() - began < 2
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         for _ in range(100):
             if other.execute(waiting).fetchone() == (0,):
