@@ -24,7 +24,6 @@ Stand: TypeAlias = Callable[[str], Standing | None]
 GREETING = "only a greeting"
 IDENTIFIER = "an identifier"
 AT_HOME = "already in the corpus's words"
-NO_WORD = "no word of it stands in the corpus"
 # A bare keyword ("DDT", "Spain") says too little for its nearness to be trusted alike.
 KEYWORD_SLACK = 0.3
 _KEYWORD = 2  # words, with nothing but telling words among them
@@ -38,7 +37,7 @@ class Gate:
 
     Args:
         stand: a text -> its standing towards the corpus, as `EmbeddedIndex.standing` gives it; without
-            one, only greetings, identifiers and questions none of whose words the corpus holds are told.
+            one, only greetings and identifiers are told.
         vocabulary: the corpus's words; without one, nothing is held to be in its words.
         language: the askers', for stop words and greetings.
         off_topic: False: questions are settled but never turned away.
@@ -91,7 +90,7 @@ class Gate:
     def _elsewhere(self, asked: str, query: str, standing: Standing | None, words: list[str]) -> str:
         """Why the corpus is not about it; empty where it may be. Both as asked and as cleaned it must be so."""
         if standing is None or self._stand is None:
-            return NO_WORD if self._holds_none(words) else ""
+            return ""  # an asker's words that the corpus lacks are why rewriting exists, no sign of another topic
         bare = len(words) <= _KEYWORD and not self._stop.intersection(words)
         slack = KEYWORD_SLACK if bare else 0.0
         if not standing.off_topic(slack):
@@ -101,13 +100,6 @@ class Gate:
             return ""
         near, away = standing.near, standing.elsewhere
         return f"off-topic: {near:.2f} near the corpus, {away:.2f} near what people ask about elsewhere"
-
-    def _holds_none(self, words: list[str]) -> bool:
-        telling = [word for word in words if word not in self._stop]
-        vocabulary = self._vocabulary
-        if vocabulary is None or not telling:
-            return False
-        return not any(vocabulary.holds(word) or vocabulary.suggest(word) for word in telling)
 
     def _holds_all(self, telling: list[str]) -> bool:
         vocabulary = self._vocabulary
