@@ -68,6 +68,14 @@ def test_a_function_with_filters_is_given_them() -> None:
     assert given == [{"state": "North"}]
 
 
+def test_a_third_parameter_with_a_default_is_the_functions_own() -> None:
+    def find(text: str, depth: int, boost: float = 2.0) -> list[tuple[str, float]]:
+        return [("a", boost)]
+
+    assert pairs(ask(find)) == [("a", 2.0)]
+    assert pairs(ask(lambda text, depth, filters=None: [str(sorted(filters))], state="x")) == []
+
+
 def test_nothing_is_asked_for_no_depth() -> None:
     assert ask(lambda text, depth: 1 / 0, depth=0).hits == ()
 
