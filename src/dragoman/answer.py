@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Sequence
 from importlib import resources
 
 from dragoman.errors import LLMError
-from dragoman.protocols import Writer
-from dragoman.telemetry import log
+from dragoman.protocols import Prompt, Reply, Writer
+from dragoman.telemetry import Happening, here, log
 from dragoman.text import stems
 from dragoman.types import Answer, Hit, Result
 
@@ -46,8 +46,12 @@ async def answer(result: Result, writer: Writer | None) -> Answer:
     return final
 
 
-async def stream(result: Result, writer: Writer | None) -> AsyncIterator[str | Answer]:
-    """The text in pieces as they come, then the `Answer` with its citations checked."""
+async def stream(result: Result, writer: Writer | None, within: Happening | None = None) -> AsyncIterator[str | Answer]:
+    """The text in pieces as they come, then the `Answer` with its citations checked.
+
+    Args:
+        within: what the model's call happens in; None: what goes on here.
+    """
     if not result.hits:
         yield Answer("Not in the corpus: no passage matches the question.", result, found=False)
         return
@@ -56,7 +60,7 @@ async def stream(result: Result, writer: Writer | None) -> AsyncIterator[str | A
         return
     pieces: list[str] = []
     try:
-        async for piece in writer.stream(rules(), prompt(result), MAX_TOKENS):
+        async for piece in _written(writer, prompt(result), within or here()):
             pieces.append(piece)
             yield piece
     except LLMError as error:
@@ -64,6 +68,23 @@ async def stream(result: Result, writer: Writer | None) -> AsyncIterator[str | A
         yield quote(result, str(error))
         return
     yield checked("".join(pieces), result)
+
+
+async def _written(writer: Writer, given: str, within: Happening | None) -> AsyncIterator[str]:
+    """The model's text in pieces; who listens is told of the call."""
+    asked = Prompt("answer", rules(), given, {"type": "string"}, MAX_TOKENS)
+    call = within.events.begin("llm", within, llm=writer.name, prompt=asked) if within else None
+    pieces: list[str] = []
+    try:
+        async for piece in writer.stream(asked.rules, given, MAX_TOKENS):
+            pieces.append(piece)
+            yield piece
+    except BaseException as error:
+        if call:
+            call.fail(error)
+        raise
+    if call:
+        call.stop(reply=Reply("".join(pieces), model=writer.name))
 
 
 def prompt(result: Result) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from dragoman import answer, fusion, portal
 from dragoman.deadline import budget
@@ -17,9 +17,10 @@ from dragoman.fusion import Fusion
 from dragoman.protocols import Retriever, Rewriter, Writer
 from dragoman.rewriters.chain import Chain, Together
 from dragoman.search import Pool, Weights, plan, pooled
-from dragoman.telemetry import Events, Listener
-from dragoman.types import Answer, Hit, Question, Ranking, Result, Rewriting, Search
+from dragoman.telemetry import Events, Listener, inside, told
+from dragoman.types import Answer, Failure, Hit, Question, Ranking, Result, Rewriting, Search
 
+Journey: TypeAlias = tuple[Rewriting, tuple[Search, ...], tuple[Ranking, ...], tuple[Failure, ...]]
 DEPTH = 10  # hits given back
 POOL = 100  # hits a ranking brings into the fusion
 
@@ -83,12 +84,18 @@ class Dragoman:
         Raises:
             QuestionError: nothing to ask.
         """
-        given = self.chain(Rewriting.of(question))
-        return portal.run(self._finish(given)) if inspect.isawaitable(given) else given
+        asked = Rewriting.of(question)
+        with told(self.events, "rewriting", question=asked.question) as known:
+            given = self.chain(asked)
+            known["rewriting"] = done = portal.run(self._finish(given)) if inspect.isawaitable(given) else given
+        return done
 
     async def arewrite(self, question: Question | str) -> Rewriting:
         """As `rewrite`."""
-        return await self._finish(self.chain(Rewriting.of(question)))
+        asked = Rewriting.of(question)
+        with told(self.events, "rewriting", question=asked.question) as known:
+            known["rewriting"] = done = await self._finish(self.chain(asked))
+        return done
 
     async def _finish(self, given: Rewriting | Awaitable[Rewriting]) -> Rewriting:
         with budget(self.settings.seconds):
@@ -109,23 +116,26 @@ class Dragoman:
             raise RetrievalError("there is nothing to search: give Dragoman at least one retriever")
         began = time.perf_counter()
         asked = Rewriting.of(question)
+        with told(self.events, "question", question=asked.question) as known:
+            rewriting, searches, rankings, failures = await self._journey(asked, depth)
+            if not rankings:
+                down = "; ".join(f"{f.retriever}: {f.reason}" for f in failures)
+                raise RetrievalError(f"no retriever answered: {down}")
+            hits = self.fuse(rankings)[: max(depth, 0)]
+            result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
+            known.update(result=result, seconds=result.seconds)
+        return result
+
+    async def _journey(self, asked: Rewriting, depth: int) -> Journey:
         settings = self.settings
-        filters = asked.question.filters
-        pool = Pool(self.retrievers, max(settings.pool, depth), filters, self.events, settings.weights)
-        self.events.emit("question.start", question=asked.question)
+        pool = Pool(self.retrievers, max(settings.pool, depth), asked.question.filters, self.events, settings.weights)
         with budget(settings.seconds), pooled(pool):
             try:
                 rewriting = await self._rewrite_beside(asked, pool)
                 searches = plan(rewriting, settings.weights)
-                rankings, failures = await pool.rankings(searches)
+                return rewriting, searches, *await pool.rankings(searches)
             finally:
                 await pool.close()
-        if not rankings:
-            raise RetrievalError("no retriever answered: " + "; ".join(f"{f.retriever}: {f.reason}" for f in failures))
-        hits = self.fuse(rankings)[: max(depth, 0)]
-        result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
-        self.events.emit("question.stop", question=asked.question, result=result, seconds=result.seconds)
-        return result
 
     async def _rewrite_beside(self, asked: Rewriting, pool: Pool) -> Rewriting:
         rewriting = asyncio.create_task(self._finish(self.chain(asked)), name="dragoman rewriting")
@@ -156,12 +166,27 @@ class Dragoman:
 
     async def aask(self, question: Question | str, depth: int = DEPTH) -> Answer:
         """As `ask`."""
-        return await answer.answer(await self.asearch(question, depth), self.writer)
+        asked = question if isinstance(question, Question) else Question(question)
+        with told(self.events, "answer", question=asked) as known:
+            known["answer"] = given = await answer.answer(await self.asearch(asked, depth), self.writer)
+        return given
 
     async def astream(self, question: Question | str, depth: int = DEPTH) -> AsyncIterator[str | Answer]:
         """The answer's text in pieces as they come, then the whole `Answer`, citations checked."""
-        async for piece in answer.stream(await self.asearch(question, depth), self.writer):
-            yield piece
+        asked = question if isinstance(question, Question) else Question(question)
+        happening = self.events.begin("answer", question=asked)
+        piece: str | Answer = ""
+        try:
+            with inside(happening):  # not around a yield: the caller's own work happens elsewhere
+                result = await self.asearch(asked, depth)
+            async for piece in answer.stream(result, self.writer, happening):
+                yield piece
+        except BaseException as error:
+            if happening:
+                happening.fail(error)
+            raise
+        if happening:
+            happening.stop(answer=piece)
 
     async def aclose(self) -> None:
         """Close what the parts hold: clients, files."""

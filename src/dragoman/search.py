@@ -18,7 +18,7 @@ from typing import TypeAlias
 from dragoman.deadline import remaining
 from dragoman.errors import RetrievalError
 from dragoman.protocols import Retriever
-from dragoman.telemetry import Events, log
+from dragoman.telemetry import Events, Happening, inside, log
 from dragoman.text import stems
 from dragoman.types import Failure, Metadata, Outcome, Ranking, Rewriting, Search
 
@@ -158,48 +158,50 @@ class Pool:
         return asyncio.create_task(self._wait(search, retriever), name=f"dragoman {retriever.name}")
 
     def _inline(self, search: Search, retriever: Retriever) -> Found:
-        began = self._announce(search, retriever)
+        happening, began = self._announce(search, retriever), time.perf_counter()
         try:
-            given = retriever(search, self.depth, self.filters)
+            given = _checked(retriever(search, self.depth, self.filters), retriever)
         except RetrievalError as error:
-            return self._failed(search, retriever, error, began)
-        if not isinstance(given, Ranking):
-            raise TypeError(
-                f"retriever {retriever.name!r} is inline and returned {type(given).__name__}, not a Ranking"
-            )
-        return self._ranked(given, search, began)
+            return self._failed(search, retriever, error, happening)
+        except BaseException as error:
+            if happening:
+                happening.fail(error, outcome=Outcome.FAILED)
+            raise
+        return self._ranked(given, search, began, happening)
 
     async def _wait(self, search: Search, retriever: Retriever) -> Found:
-        began = self._announce(search, retriever)
+        happening, began = self._announce(search, retriever), time.perf_counter()
         try:
-            async with asyncio.timeout(remaining()):
-                ranking = await _call(retriever, search, self.depth, self.filters)
-        except TimeoutError as error:
-            return self._failed(search, retriever, error, began)
-        except RetrievalError as error:
-            return self._failed(search, retriever, error, began)
-        return self._ranked(ranking, search, began)
+            with inside(happening):
+                async with asyncio.timeout(remaining()):
+                    ranking = await _call(retriever, search, self.depth, self.filters)
+        except (TimeoutError, RetrievalError) as error:
+            return self._failed(search, retriever, error, happening)
+        except BaseException as error:
+            if happening:
+                happening.fail(error, outcome=Outcome.FAILED)
+            raise
+        return self._ranked(ranking, search, began, happening)
 
-    def _announce(self, search: Search, retriever: Retriever) -> float:
-        if self.events:
-            self.events.emit("ranking.start", retriever=retriever.name, search=search)
-        return time.perf_counter()
+    def _announce(self, search: Search, retriever: Retriever) -> Happening | None:
+        if not self.events:
+            return None
+        return self.events.begin("ranking", retriever=retriever.name, engine=retriever, search=search)
 
-    def _ranked(self, ranking: Ranking, search: Search, began: float) -> Ranking:
+    def _ranked(self, ranking: Ranking, search: Search, began: float, happening: Happening | None) -> Ranking:
         took = time.perf_counter() - began
         ranking = replace(ranking.top(self.depth), search=search, seconds=took)
-        if self.events:
-            self.events.emit("ranking.stop", retriever=ranking.retriever, search=search, ranking=ranking, seconds=took)
+        if happening:
+            happening.stop(ranking=ranking, seconds=took)
         return ranking
 
-    def _failed(self, search: Search, retriever: Retriever, error: Exception, began: float) -> Failure:
+    def _failed(self, search: Search, retriever: Retriever, error: Exception, happening: Happening | None) -> Failure:
         late = isinstance(error, TimeoutError)
         outcome = Outcome.TIMED_OUT if late else Outcome.FAILED
         reason = "no answer within the question's time" if late else str(error)
         log.warning("retriever %s did not answer: %s (%s)", retriever.name, outcome, type(error).__name__)
-        if self.events:
-            took = time.perf_counter() - began
-            self.events.emit("ranking.exception", retriever=retriever.name, search=search, error=error, seconds=took)
+        if happening:
+            happening.fail(error, outcome=outcome)
         return Failure(retriever.name, search.text, reason, outcome)
 
     async def rankings(self, searches: Sequence[Search]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
@@ -269,7 +271,11 @@ async def _call(retriever: Retriever, search: Search, depth: int, filters: Metad
         given: Ranking | Awaitable[Ranking] = retriever(search, depth, filters)
     else:
         given = await asyncio.to_thread(retriever, search, depth, filters)
-    ranking = await given if inspect.isawaitable(given) else given
-    if not isinstance(ranking, Ranking):
-        raise TypeError(f"retriever {retriever.name!r} returned {type(ranking).__name__}, not a Ranking")
-    return ranking
+    return _checked(await given if inspect.isawaitable(given) else given, retriever)
+
+
+def _checked(given: object, retriever: Retriever) -> Ranking:
+    if not isinstance(given, Ranking):
+        kind = "inline retriever" if getattr(retriever, "inline", False) else "retriever"
+        raise TypeError(f"{kind} {retriever.name!r} returned {type(given).__name__}, not a Ranking")
+    return given

@@ -22,7 +22,7 @@ from dragoman.errors import (
     RewriteTimeout,
 )
 from dragoman.protocols import Rewriter
-from dragoman.telemetry import Events, log
+from dragoman.telemetry import Events, Happening, inside, log
 from dragoman.types import Outcome, Rewriting, RuleHit, Step, Usage
 
 Run: TypeAlias = Generator[Awaitable[Rewriting], Rewriting, Rewriting]
@@ -40,7 +40,7 @@ class Chain:
 
     A step that raises `RewriteError` leaves the rewriting as it was and its outcome in the record.
     After a step held the question off-topic no other runs; after one settled it, only those with
-    `gated = False` do. Each step emits `step.start` and `step.stop` or `step.exception`.
+    `gated = False` do. Each step emits `step.start` and its end, or `step.skipped`; see `dragoman.telemetry`.
     """
 
     gated = False
@@ -119,7 +119,7 @@ async def _drive_on(run: Run, waiting: Awaitable[Rewriting]) -> Rewriting:
         while True:
             try:
                 value = await waiting
-            except RewriteError as error:
+            except BaseException as error:  # the turn lets all but a RewriteError through, and tells who listens
                 waiting = run.throw(error)
             else:
                 waiting = run.send(value)
@@ -127,10 +127,11 @@ async def _drive_on(run: Run, waiting: Awaitable[Rewriting]) -> Rewriting:
         return done.value  # type: ignore[no-any-return]
 
 
-async def _within_budget(waiting: Awaitable[Rewriting]) -> Rewriting:
+async def _within_budget(waiting: Awaitable[Rewriting], happening: Happening | None) -> Rewriting:
     try:
-        async with asyncio.timeout(remaining()) as cut:
-            return await waiting
+        with inside(happening):
+            async with asyncio.timeout(remaining()) as cut:
+                return await waiting
     except TimeoutError as error:
         if not cut.expired():
             raise RewriteTimeout("the rewriter gave up waiting") from error
@@ -145,39 +146,47 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
         inner = step(rewriting)
         return (yield inner) if inspect.isawaitable(inner) else inner
     if (rewriting.off_topic or rewriting.settled) and (getattr(step, "gated", True) or rewriting.off_topic):
-        reason = "off-topic" if rewriting.off_topic else rewriting.settled
-        return _record(rewriting, rewriting, step.name, Outcome.SKIPPED, 0.0, reason)
-    if events:
-        events.emit("step.start", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
+        return _skipped(step, rewriting, events)
+    happening = events.begin("step", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
     began = time.perf_counter()
     try:
-        given = step(rewriting)
-        after: Rewriting = (yield _within_budget(given)) if inspect.isawaitable(given) else given
+        given = step(rewriting) if happening is None else _called(step, rewriting, happening)
+        after: Rewriting = (yield _within_budget(given, happening)) if inspect.isawaitable(given) else given
     except RewriteError as error:
         took = time.perf_counter() - began
         outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
         log.warning("%s did not answer: %s (%s)", step.name, outcome, type(error).__name__)  # no text in the log
-        if events:
-            events.emit(
-                "step.exception",
-                question=rewriting.question,
-                rewriter=step.name,
-                outcome=outcome,
-                error=error,
-                seconds=took,
-            )
+        if happening:
+            happening.fail(error, outcome=outcome, seconds=took)
         noted = [note for note in error.notes if isinstance(note, RuleHit | Usage)]
         return _record(rewriting, rewriting.note(*noted), step.name, outcome, took, str(error))
+    except BaseException as error:
+        if happening:
+            happening.fail(error, outcome=Outcome.FAILED)
+        raise
     took = time.perf_counter() - began
     recorded = _record(rewriting, after, step.name, _outcome(rewriting, after), took)
+    if happening:
+        happening.stop(outcome=recorded.steps[-1].outcome, rewriting=recorded, seconds=took)
+    return recorded
+
+
+def _called(step: Rewriter, rewriting: Rewriting, happening: Happening) -> Rewriting | Awaitable[Rewriting]:
+    with inside(happening):
+        return step(rewriting)
+
+
+def _skipped(step: Rewriter, rewriting: Rewriting, events: Events) -> Rewriting:
+    reason = "off-topic" if rewriting.off_topic else rewriting.settled
+    recorded = _record(rewriting, rewriting, step.name, Outcome.SKIPPED, 0.0, reason)
     if events:
         events.emit(
-            "step.stop",
+            "step.skipped",
             question=rewriting.question,
             rewriter=step.name,
-            outcome=recorded.steps[-1].outcome,
+            outcome=Outcome.SKIPPED,
             rewriting=recorded,
-            seconds=took,
+            seconds=0.0,
         )
     return recorded
 

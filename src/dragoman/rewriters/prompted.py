@@ -19,6 +19,7 @@ from dragoman.protocols import LLM, Prompt
 from dragoman.rewriters.guard_checks import Asked
 from dragoman.rewriters.guards import Guards, Kept
 from dragoman.rewriters.promptfile import LISTS, Example, PromptFile, Setting, given, load_prompt
+from dragoman.telemetry import called
 from dragoman.text import words
 from dragoman.types import Question, Rewriting, Search, searches_of
 
@@ -91,7 +92,7 @@ class Prompted:
         if self.prompt.history == "needed" and not history:
             return rewriting.note("not a conversation" if history is None else "the first turn")
         prompt, asked = self.asks(rewriting)
-        reply = await self.llm(prompt)
+        reply = await called(self.llm, prompt)
         try:
             gate, values = self._read(reply.value)
             noted = rewriting.note(reply.usage)
