@@ -47,7 +47,9 @@ def clients(url: str | None, variable: str | None, seconds: float | None, name: 
         import anthropic
 
         more = {} if seconds is None else side_job(anthropic, seconds, name)
-        return anthropic.AsyncAnthropic(api_key=secret, base_url=url, **more)
+        client = anthropic.AsyncAnthropic(api_key=secret, base_url=url, **more)
+        _ = client.messages.with_streaming_response  # imported when first touched; here no loop waits for it
+        return client
 
     return Clients(build)
 

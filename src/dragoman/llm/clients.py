@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from dragoman.errors import LLMUnavailable, MissingExtraError
 from dragoman.llm.edge import Bounded
+from dragoman.llm.progress import waits_for
 
 
 class ClientSource(Protocol):
@@ -120,7 +121,7 @@ def side_job(sdk: Any, seconds: float, name: str) -> Mapping[str, Any]:
         response.stream = _bounded(type(response.stream).__mro__)(response.stream, packed, name)
 
     async def watch(request: Any) -> None:
-        request.extensions.setdefault("trace", _Handshake())
+        request.extensions.setdefault("trace", _Watch())
 
     http = sdk.DefaultAsyncHttpxClient(
         timeout=seconds,
@@ -131,15 +132,30 @@ def side_job(sdk: Any, seconds: float, name: str) -> Mapping[str, Any]:
     return {"timeout": seconds, "max_retries": 0, "http_client": http}
 
 
-class _Handshake:
-    """Closes the socket of a TLS handshake that was cut: the HTTP client does so for its own errors only."""
+# By the end of the HTTP client's name for what begins, which starts with the protocol's ("http11.").
+_WAITS: Mapping[str, str] = {
+    "connect_tcp.started": "before it took the connection",
+    "start_tls.started": "in the TLS handshake",
+    "receive_response_headers.started": "before its headers were whole",
+    "receive_response_body.started": "after its headers",
+}
+
+
+class _Watch:
+    """Notes how far a request has come.
+
+    And closes the socket of a TLS handshake that was cut, which the HTTP client does for its own errors only.
+    """
 
     def __init__(self) -> None:
         self._stream: Any = None
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
         """Told of each event of the request by the HTTP client."""
-        if event == "connection.connect_tcp.complete":
+        what = _WAITS.get(event.partition(".")[2])
+        if what is not None:
+            waits_for(what)
+        elif event == "connection.connect_tcp.complete":
             self._stream = info["return_value"]
         elif event == "connection.start_tls.failed" and self._stream is not None:
             await self._stream.aclose()

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
 from dragoman.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable, LLMUnreadable
+from dragoman.llm.progress import waits_for
 from dragoman.llm.reading import parse, unreadable
 from dragoman.protocols import Schema
 from dragoman.types import Usage
@@ -59,6 +60,18 @@ CAUSES: tuple[tuple[str, Row], ...] = (
     ("TimeoutError", (LLMTimeout, "did not answer in time")),
     ("ConnectError", (LLMUnavailable, "could not be connected to")),
 )
+# What the HTTP client's own words for a broken protocol tell apart.
+PROTOCOL: tuple[tuple[str, str], ...] = (
+    ("illegal status line", "answered with something that is not HTTP; check the URL and the port"),
+    ("too long", "sent headers without end"),
+    ("without sending a response", "closed the connection without a reply"),
+)
+# A broken protocol told apart by the HTTP client's own words, which stand in no message of ours.
+_PROTOCOL: Mapping[str, str] = {
+    "illegal": "answered with something that is not HTTP; check the URL and the port",
+    "too long": "sent headers without end",
+    "without sending a response": "closed the connection without a reply",
+}
 _CODE = re.compile(r"[a-z][a-z_]{1,40}")
 _SECONDS = re.compile(r"\d{1,6}(?:\.\d{1,3})?")
 
@@ -81,8 +94,13 @@ def mapped(error: BaseException, name: str, statuses: Mapping[int, Row] = STATUS
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     for known, (kind, says) in CAUSES:
         if known in names:
-            return kind(f"{name} {says}")
+            return kind(f"{name} {_told_apart(causes, says) if known == 'RemoteProtocolError' else says}")
     return LLMUnavailable(f"{name} could not be asked ({type(error).__name__})")
+
+
+def _told_apart(causes: Iterable[BaseException], says: str) -> str:
+    words = " ".join(str(cause) for cause in causes if type(cause).__name__ == "RemoteProtocolError").lower()
+    return next((own for known, own in _PROTOCOL.items() if known in words), says)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -173,9 +191,10 @@ async def whole(response: Any, name: str) -> tuple[bytes, str]:
     return b"".join(pieces), str(response.headers.get("content-type", ""))
 
 
-def too_large(name: str) -> LLMUnreadable:
+def too_large(name: str, packed: bool = False) -> LLMUnreadable:
     """The error for a body that nobody needs to read to its end."""
-    return LLMUnreadable(f"{name} sent more than {LARGEST_BODY:,} bytes; a reply is a few thousand")
+    sent = "a packed body of " if packed else ""
+    return LLMUnreadable(f"{name} sent {sent}more than {LARGEST_BODY:,} bytes; a reply is a few thousand")
 
 
 class Bounded:
@@ -195,7 +214,8 @@ class Bounded:
             piece = chunk if self._unpack is None else self._unpacked(chunk)
             self._left -= len(piece)
             if self._left < 0:
-                raise too_large(self._name)
+                raise too_large(self._name, self._unpack is not None)
+            waits_for(f"after {LARGEST_BODY - self._left:,} bytes of its body")
             yield piece
 
     def _unpacked(self, chunk: bytes) -> bytes:

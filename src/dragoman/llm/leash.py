@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from dragoman.deadline import remaining
 from dragoman.errors import LLMTimeout, LLMUnavailable
+from dragoman.llm.progress import Progress, follow
 from dragoman.protocols import LLM, Prompt, Reply
 
 FEW = 2  # calls cut in one turn of the loop, or a part of those that wait, so that no crowd waits long
@@ -69,7 +70,8 @@ class Leash:
         now = asyncio.get_running_loop().time
         until = now() + seconds
         hedge_at = until if self.hedge_after is None else min(until, now() + self.hedge_after)
-        calls.add(self._call(prompt))
+        progress = Progress()
+        calls.add(self._call(prompt, progress))
         while True:
             ended, _ = await asyncio.wait(calls, timeout=hedge_at - now(), return_when=asyncio.FIRST_COMPLETED)
             calls -= ended
@@ -80,16 +82,18 @@ class Leash:
             if failures and failures[0] is not None and not calls:
                 raise failures[0]
             if not ended and hedge_at >= until:
-                raise LLMTimeout(f"{self.name} did not answer within {seconds:.3g} s and was cut")
+                hung = f" {progress.waits_for}" if progress.waits_for else ""
+                raise LLMTimeout(f"{self.name} did not answer within {seconds:.3g} s and was cut{hung}")
             if not ended:
                 hedge_at = until
-                calls.add(self._call(prompt))
+                calls.add(self._call(prompt, progress))
 
-    def _call(self, prompt: Prompt) -> asyncio.Task[Reply]:
-        return asyncio.create_task(_asked(self.llm, prompt), name=f"asking {self.name}")
+    def _call(self, prompt: Prompt, progress: Progress) -> asyncio.Task[Reply]:
+        return asyncio.create_task(_asked(self.llm, prompt, progress), name=f"asking {self.name}")
 
 
-async def _asked(llm: LLM, prompt: Prompt) -> Reply:
+async def _asked(llm: LLM, prompt: Prompt, progress: Progress) -> Reply:
+    follow(progress)
     return await llm(prompt)
 
 

@@ -46,7 +46,9 @@ def clients(url: str | None, variable: str | None, seconds: float | None, name: 
         import openai
 
         more = {} if seconds is None else side_job(openai, seconds, name)
-        return openai.AsyncOpenAI(api_key=secret, base_url=url, **more)
+        client = openai.AsyncOpenAI(api_key=secret, base_url=url, **more)
+        _ = client.chat.completions.with_streaming_response  # imported when first touched; here no loop waits for it
+        return client
 
     return Clients(build)
 

@@ -80,7 +80,9 @@ def _takes_three(find: Find) -> bool:
     except (TypeError, ValueError):  # some built-in callables have none that can be read
         return False
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return len(places) > 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    third = places[2:3]  # one with a default is something of the function's own, unless it is called `filters`
+    taken = any(p.default is p.empty or p.name == "filters" for p in third)
+    return taken or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def _hit(item: object, place: int) -> Hit:
