@@ -20,6 +20,7 @@ _TERM = re.compile(r"[^\W_]+(?:['’][^\W_]+)*", re.UNICODE)
 _IDENTIFIER = re.compile(
     r"(?<![\w.\-])(?=[\w.\-/]*\d)(?:§\s*)?(?:[A-Za-z]+[-_.]?)?\d[\w]*(?:[.\-/:]\d?\w+)+(?![\w])"
     r"|(?<!\w)(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9_]{3,}(?!\w)"
+    r"|(?<![\w\-])[A-Za-z]{1,8}-\d{2,}\w*(?![\w\-])"
 )
 LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
 
