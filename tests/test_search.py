@@ -162,8 +162,8 @@ async def test_words_added_to_a_query_do_not_blur_its_meaning() -> None:
     assert words.asked == ["hey speed", "speed limit"]
     assert meaning.asked == ["hey speed", "speed"]
     assert [(r.retriever, r.search.weight) for r in rankings] == [
-        ("words", 0.5),
-        ("meaning", 0.5),
+        ("words", 0.25),
+        ("meaning", 0.25),
         ("words", 1.0),
         ("meaning", 1.0),
     ]

@@ -70,7 +70,7 @@ class Weights:
     """
 
     question: float = 1.0
-    asked: float = 0.5
+    asked: float = 0.25
     query: float = 1.0
     origins: Mapping[str, float] = field(default_factory=dict)
     retrievers: Mapping[str, float | ByLength] = field(default_factory=lambda: dict(RETRIEVERS))
