@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dragoman.errors import LLMUnavailable
+from dragoman.errors import LLMUnavailable, ProfileError, RewriteError
 from dragoman.protocols import LLM, Prompt, Reply, Retriever, Rewriter, Writer
 from dragoman.rewriters.guards import Guards
 from dragoman.rewriters.language import ANY
@@ -20,6 +20,7 @@ from dragoman.rewriters.promptfile import Example, PromptFile, load_prompt
 if TYPE_CHECKING:
     from dragoman.profile import Profile
     from dragoman.profile_file import StepUse
+    from dragoman.rewriters.memory import Memory
     from dragoman.vocabulary import Vocabulary
 
 
@@ -136,6 +137,36 @@ def _feedback(bench: Bench, options: Mapping[str, Any]) -> Rewriter:
     return Feedback(FeedbackSettings(**options), language="en" if language == ANY else language)
 
 
+def _memory(bench: Bench, options: Mapping[str, Any]) -> Memory | None:
+    from dragoman.rewriters.memory import Memory, OfRetriever
+    from dragoman.rewriters.memory_store import MemoryStore
+
+    profile = bench.profile
+    found = (each for each in bench.parts.retrievers if hasattr(each, "vector") and hasattr(each, "model"))
+    embedding: Any = next(found, None)
+    if profile.memory is None or embedding is None:
+        return None
+    language = profile.language.question
+    try:
+        store = MemoryStore(profile.memory, profile.name)
+    except RewriteError as exc:
+        raise ProfileError(f"'memory.path': {exc}", profile.path) from exc
+    return Memory(
+        store,
+        OfRetriever(embedding),
+        bench.masking or None,
+        language="en" if language == ANY else language,
+        pooled=bool(options.get("pooled", True)),
+    )
+
+
+def _remember(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.memory import Remember
+
+    memory = _memory(bench, {})
+    return Remember(memory, options.get("origins", ("rephrase",))) if memory is not None else None
+
+
 def _guards(bench: Bench, _: Mapping[str, Any]) -> Rewriter:
     return bench.guards
 
@@ -196,6 +227,16 @@ STEPS: Mapping[str, StepKind] = {
         "corpus's own words are settled",
         _gate,
         {"off_topic": (bool,)},
+    ),
+    "memory": StepKind(
+        "what was accepted for the nearest past questions, as a search; off unless the profile names a memory",
+        _memory,
+        {"pooled": (bool,)},
+    ),
+    "remember": StepKind(
+        "the model's searches kept for questions like this one; off unless the profile names a memory",
+        _remember,
+        {"origins": (list,)},
     ),
     "lexicon": StepKind("the lexicon enforced on the question and every search", _lexicon),
     "feedback": StepKind(

@@ -8,17 +8,21 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from dragoman.errors import RetrievalError, RewriteError
+from dragoman.profile import load_profile
+from dragoman.profile_steps import Parts, build
+from dragoman.protocols import Retriever
 from dragoman.rewriters.chain import Chain
 from dragoman.rewriters.memory import FLOOR, Memory, Remember
 from dragoman.rewriters.memory_store import MemoryStore, Remembered
 from dragoman.rewriters.nearness import MEASURED, Nearness, Shelf
-from dragoman.testing import check_rewriter
+from dragoman.testing import ScriptedModel, check_rewriter
 from dragoman.text import stems
 from dragoman.types import Message, Outcome, Question, Rewriting, Search
 
@@ -321,3 +325,32 @@ def test_ten_thousand_questions_are_looked_through_in_about_a_millisecond(tmp_pa
         took.append(time.perf_counter() - began)
     assert min(took) < 0.005  # a busy machine; bench/ measures it
     assert median(took) < 0.1
+
+
+class Index:
+    """A retriever by meaning, as memory sees it."""
+
+    name, model, inline = "meaning", "bag", True
+
+    def __init__(self) -> None:
+        self.vector = Bag()
+
+
+def test_a_profile_that_names_a_memory_recalls_what_its_model_said(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('steps = ["memory", "rephrase", "remember"]\n[memory]\npath = "m.sqlite"\n', "utf-8")
+    reply = {"about_corpus": True, "searches": ["parking fire hydrant distance"]}
+    question = "how near a hydrant may i park"
+    parts = Parts(retrievers=(cast(Retriever, Index()),), llm=ScriptedModel(reply))
+    first = build(load_profile(path), parts)
+    assert [step.name for step in first.rewrite(question).steps] == ["memory", "rephrase", "remember"]
+    without = Parts(retrievers=parts.retrievers, models=False)
+    (search,) = build(load_profile(path), without).rewrite(question).searches
+    assert (search.origin, search.text) == ("memory", "distance fire hydrant parking")
+
+
+def test_without_a_path_a_profile_has_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('steps = ["memory", "remember"]\n', "utf-8")
+    hall = build(load_profile(path), Parts(retrievers=(cast(Retriever, Index()),)))
+    assert not hall.rewrite("how near a hydrant may i park").steps

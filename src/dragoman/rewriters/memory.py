@@ -51,6 +51,36 @@ class Vector(Protocol):
         ...
 
 
+class Embedding(Protocol):
+    """A retriever by meaning that says what its vectors are made by, and makes them."""
+
+    @property
+    def model(self) -> str:
+        """The embedder, by name."""
+        ...
+
+    @property
+    def inline(self) -> bool:
+        """Whether it never waits for another machine."""
+        ...
+
+    def vector(self, text: str, /) -> NDArray[np.float32]:
+        """The vector of one text, (dimensions,), norm 1."""
+        ...
+
+
+class OfRetriever:
+    """A retriever's own vectors: the question's is made once, for its ranking and for the memory."""
+
+    def __init__(self, retriever: Embedding) -> None:
+        self._retriever = retriever
+        self.name, self.local = retriever.model, retriever.inline
+
+    def __call__(self, text: str) -> NDArray[np.float32]:
+        """As `Vector`."""
+        return self._retriever.vector(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     """A past question that is near: how near, and what was accepted for it."""

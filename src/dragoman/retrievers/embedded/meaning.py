@@ -179,6 +179,11 @@ class Meaning:
         near = self.nearest(text)
         return self._topic.standing(self.vector(text), near)
 
+    @property
+    def model(self) -> str:
+        """The name of the embedder that makes its vectors."""
+        return self._questions.name
+
     def vector(self, text: str) -> NDArray[np.float32]:
         """The vector of one question or search, (dimensions,), norm 1; kept.
 
