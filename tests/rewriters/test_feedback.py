@@ -108,7 +108,7 @@ def test_an_engine_without_vectors_gets_words_alone() -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("plates registration sticker colour", "4 telling words"),
+        ("plates registration sticker colour horses permit", "6 telling words"),
         ("what is it", "0 telling words"),
         ("§ 46.2-870", "identifier"),
         ("zebra", "0 hits"),
@@ -123,7 +123,17 @@ def test_what_is_not_fed_back_says_why(question: str, told: str) -> None:
 def test_hits_that_do_not_agree_are_not_fed_back() -> None:
     result = searched("plates", Shelf(agreement=0.39))
     assert fed(result) == []
-    assert "agree only to 0.39" in reason(result)
+    assert "agree to 0.39, less than 0.4" in reason(result)
+
+
+@pytest.mark.parametrize(("agreement", "searches"), [(0.61, 1), (0.59, 0)])
+def test_a_longer_question_needs_hits_that_agree_better(agreement: float, searches: int) -> None:
+    assert len(fed(searched("plates registration sticker colour", Shelf(agreement)))) == searches
+
+
+def test_without_vectors_only_a_short_question_is_fed_back() -> None:
+    assert fed(searched("plates", WordsOnly()))
+    assert not fed(searched("plates registration sticker colour", WordsOnly()))
 
 
 def test_outside_a_search_nothing_happens() -> None:
@@ -148,7 +158,7 @@ def test_it_runs_after_the_gate_settled_a_question() -> None:
     assert fed(Dragoman([Shelf()], [Settle(), Feedback()]).search("plates"))
 
 
-@pytest.mark.parametrize("wrong", [{"hits": 1}, {"words": 0}, {"longest": 0}, {"own": 1.5}, {"weight": 0.0}])
+@pytest.mark.parametrize("wrong", [{"hits": 1}, {"words": 0}, {"longest": 2}, {"own": 1.5}, {"weight": 0.0}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"feedback needs|expected"):
         FeedbackSettings(**wrong)

@@ -6,10 +6,11 @@ Words are weighted by a relevance model (RM3; Lavrenko and Croft 2001, Abdul-Jal
     weight(w) = own * P(w | query) + (1 - own) * P(w | R), over the heaviest words
 
 and the meaning is the mean direction of the first hits (Rocchio 1971, without the question). Both go into
-one search. It is written for short questions alone: measured over five collections, one to three telling
-words leave open what is meant and gain from their neighbourhood, while a sentence knows better than its
-first hits; no score gap, overlap or cohesion of the first pass tells the sentences that would gain from
-those that would lose. Among short questions, hits that do not agree among themselves are not fed back.
+one search. Whether at all is decided per question, by its length and by how well the first hits agree
+among themselves (their mean pairwise cosine). Measured over five collections: one to three telling words
+leave open what is meant and gain from their neighbourhood unless it is none (.4); four or five gain where
+the hits agree well (.6); a longer question knows better than its first hits, and no score gap, overlap or
+cohesion of the first pass tells those that would gain from those that would lose.
 """
 
 from __future__ import annotations
@@ -38,24 +39,29 @@ class FeedbackSettings:
     """How much is fed back, and when.
 
     Attributes:
-        longest: telling words of a question that is still short.
+        short: telling words of a question that leaves open what is meant.
+        longest: telling words beyond which nothing is fed back.
         hits: first hits that are read.
         words: heaviest words searched.
         own: the question's own share of the words' weight.
         weight: the search's weight in the fusion.
-        agreement: the mean pairwise cosine that the first hits must reach, where vectors are at hand.
+        agreement: the mean pairwise cosine that the first hits of a short question must reach, where
+            vectors are at hand.
+        strict: the same for a question between `short` and `longest`; without vectors, none is fed back.
     """
 
-    longest: int = 3
+    short: int = 3
+    longest: int = 5
     hits: int = 3
     words: int = 20
     own: float = 0.2
     weight: float = 0.5
     agreement: float = 0.4
+    strict: float = 0.6
 
     def __post_init__(self) -> None:
-        if min(self.longest, self.words) < 1 or self.hits < 2:
-            raise ValueError("feedback needs at least one word and two hits")
+        if min(self.short, self.words) < 1 or self.longest < self.short or self.hits < 2:
+            raise ValueError("feedback needs at least one word and two hits, and 'longest' at least 'short'")
         if not (0 <= self.own <= 1 and self.weight > 0):
             raise ValueError(f"'own' is {self.own}, expected 0 to 1; 'weight' is {self.weight}, expected above 0")
 
@@ -100,16 +106,17 @@ class Feedback:
         pool = current_pool()
         if pool is None:
             return rewriting.note("nothing is being searched")
-        return self._feed(rewriting, pool)
+        needed = self.settings.agreement if telling <= self.settings.short else self.settings.strict
+        return self._feed(rewriting, pool, needed)
 
-    async def _feed(self, rewriting: Rewriting, pool: Pool) -> Rewriting:
+    async def _feed(self, rewriting: Rewriting, pool: Pool, needed: float) -> Rewriting:
         rankings, _ = await pool.rankings(plan(rewriting, pool.weights))
         hits = self._fuse(rankings, pool.weights.weigh)[: self.settings.hits]
         if len(hits) < self.settings.hits:
             return rewriting.note(f"{len(hits)} hits, too few to feed back")
         direction, agreement = _centre(pool, hits)
-        if direction and agreement < self.settings.agreement:
-            return rewriting.note(f"the first hits agree only to {agreement:.2f}")
+        if agreement < needed and (direction or needed > self.settings.agreement):
+            return rewriting.note(f"the first hits agree to {agreement:.2f}, less than {needed}")
         weighted = self._mixed(rewriting.query, hits)
         if not weighted:
             return rewriting.note("the first hits hold no telling word")
