@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dragoman.errors import IndexStateError
+from dragoman.phrases import defined, headings, runs
 from dragoman.spelling import Speller
 from dragoman.text import fold, stemmer, stop_words, terms
 
@@ -43,16 +43,6 @@ LEAST_DOCUMENTS = 5
 # Normalised pointwise mutual information: 0 for words that meet by chance ("section shall"), 1 for
 # words that never stand apart ("et seq"); "motor vehicle" in a vehicle code has .7.
 LEAST_COHESION = 0.3
-
-_DEFINED = re.compile(
-    r"[\"“]([^\"“”\n]{2,80})[\"”]\s*(?:,?\s+or\s+[\"“][^\"“”\n]{2,80}[\"”]\s*)?"
-    r"(?:means|shall mean|has the meaning|includes|is defined as)\b"
-)
-_MARKDOWN_HEADING = re.compile(r"^#{1,6}[ \t]+(.{2,200}?)[ \t#]*$", re.MULTILINE)
-_CLAUSE = re.compile(r"[.,;:!?()\[\]{}\"“”\n§]+")
-# The few stop words that stand inside a term: "right of way", "proof of insurance".
-_JOINING = frozenset({"of", "for", "to", "in"})
-_LONGEST_HEADING = 200
 
 
 class PhraseKind(StrEnum):
@@ -267,46 +257,25 @@ class VocabularyBuilder:
         seen.update(terms(text))
         self._words.update(seen)
         self._terms.update({self._stem(word) for word in seen})
-        self._grams.update(self._pairs(title) | self._pairs(text))
-        self._defined.update({" ".join(found.split()) for found in _DEFINED.findall(text)})
-        for heading in {title, *_MARKDOWN_HEADING.findall(text)}:
+        self._grams.update(runs(title, self._stop) | runs(text, self._stop))
+        self._defined.update(defined(text))
+        for heading in headings(title, text):
             self._head(heading)
         for table, most in ((self._words, self._most_words), (self._terms, self._most_words)):
             _shed(table, most)
         _shed(self._grams, self._most_grams)
 
     def _head(self, heading: str) -> None:
-        # A section's file often repeats the next sections' numbers and titles after its own.
-        heading = " ".join(heading.split("§")[0].split())[:_LONGEST_HEADING].strip(" .;:")
         key = fold(heading)
-        if len(key) < 2 or (key not in self._headings and len(self._headings) >= MOST_HEADINGS):
-            return
-        text, count = self._headings.get(key, (heading, 0))
-        self._headings[key] = (text, count + 1)
-
-    def _pairs(self, text: str) -> set[tuple[str, ...]]:
-        """Runs of two or three words inside a clause: telling words, or two with "of" between."""
-        found: set[tuple[str, ...]] = set()
-        for clause in _CLAUSE.split(text):
-            run = terms(clause)
-            telling = [len(w) > 1 and w not in self._stop and not w.isdigit() for w in run]
-            for i in range(len(run) - 1):
-                if not telling[i]:
-                    continue
-                if telling[i + 1]:
-                    found.add((run[i], run[i + 1]))
-                if i + 2 < len(run) and telling[i + 2] and (telling[i + 1] or run[i + 1] in _JOINING):
-                    found.add((run[i], run[i + 1], run[i + 2]))
-        return found
+        if key in self._headings or len(self._headings) < MOST_HEADINGS:
+            text, count = self._headings.get(key, (heading, 0))
+            self._headings[key] = (text, count + 1)
 
     def finish(self) -> Vocabulary:
         """The vocabulary of all documents added so far."""
         phrases = [Phrase(text, PhraseKind.HEADING, count) for text, count in self._headings.values()]
-        defined = Counter[str]()
-        for text, count in self._defined.items():
-            defined[text.strip(" ,.")] += count
-        phrases += [Phrase(text, PhraseKind.DEFINED, count) for text, count in defined.items() if text]
-        known = {fold(text) for text in defined}
+        phrases += [Phrase(text, PhraseKind.DEFINED, count) for text, count in self._defined.items()]
+        known = {fold(text) for text in self._defined}
         terms_found = [(" ".join(gram), count) for gram, count in self._cohesive()]
         phrases += [Phrase(text, PhraseKind.TERM, count) for text, count in terms_found if text not in known]
         return Vocabulary(self._documents, self._words, self._terms, phrases, self._language)
