@@ -25,7 +25,7 @@ GREETING = "only a greeting"
 IDENTIFIER = "an identifier"
 AT_HOME = "already in the corpus's words"
 # A bare keyword ("DDT", "Spain") says too little for its nearness to be trusted alike.
-KEYWORD_SLACK = 0.3
+KEYWORD_SLACK = 0.5
 _KEYWORD = 2  # words, with nothing but telling words among them
 _BESIDE_IDENTIFIER = 2  # telling words that leave a question about an identifier what it is
 _CODE_DIGITS = 3  # "b12" and "p53" are words of their field, "46.2-870" and "E1234" are places to look up
