@@ -231,7 +231,9 @@ REPLIES: tuple[Row, ...] = (
         "is false, and yet",
     ),
     _reply("stopped for length", _stops("length"), W, "ended for length"),
-    _reply("stopped by the provider's filter", _stops("filter"), Outcome.REFUSED, "content filter / declined to answer"),
+    _reply(
+        "stopped by the provider's filter", _stops("filter"), Outcome.REFUSED, "content filter / declined to answer"
+    ),
 )
 
 

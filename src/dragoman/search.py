@@ -14,7 +14,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
+from dragoman.aside import Aside
 from dragoman.deadline import remaining
 from dragoman.errors import RetrievalError
 from dragoman.protocols import Retriever
@@ -266,11 +268,23 @@ def current_pool() -> Pool | None:
     return _current.get()
 
 
+_asides: WeakKeyDictionary[object, Aside] = WeakKeyDictionary()
+_shared = Aside("retrievers")  # for those that no weak dictionary can hold
+
+
+def _aside_of(retriever: Retriever) -> Aside:
+    """A retriever's own threads: one that hangs takes none of another's."""
+    try:
+        return _asides.get(retriever) or _asides.setdefault(retriever, Aside(retriever.name))
+    except TypeError:  # it cannot be hashed or weakly referred to
+        return _shared
+
+
 async def _call(retriever: Retriever, search: Search, depth: int, filters: Metadata) -> Ranking:
     if inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(type(retriever).__call__):
         given: Ranking | Awaitable[Ranking] = retriever(search, depth, filters)
     else:
-        given = await asyncio.to_thread(retriever, search, depth, filters)
+        given = await _aside_of(retriever)(retriever, search, depth, filters)
     return _checked(await given if inspect.isawaitable(given) else given, retriever)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.errors import LLMError, LLMRefused, LLMUnreadable
 from dragoman.llm.clients import Clients, ClientSource, key, require, side_job
 from dragoman.llm.edge import STATUSES, Parameters, envelope, mapped, usage, whole, with_schema
+from dragoman.llm.hush import hush
 from dragoman.llm.reading import read, unreadable
 from dragoman.llm.schema import for_provider
 from dragoman.protocols import Prompt, Reply
@@ -87,6 +88,7 @@ class Anthropic:
         asked = self._asked(prompt)
         try:
             client = await self._source.get()
+            hush("anthropic")
             async with client.messages.with_streaming_response.create(**asked) as response:
                 raw, kind = await whole(response, self.name)
         except Exception as error:  # whatever the SDK or its transport raises is foreign and is mapped here
@@ -127,6 +129,7 @@ class Anthropic:
         """
         try:
             client = await self._source.get()
+            hush("anthropic")
             messages = [{"role": "user", "content": input}]
             async with client.messages.stream(
                 model=self.model, max_tokens=max_tokens, system=rules, messages=messages

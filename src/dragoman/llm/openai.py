@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.errors import LLMError, LLMRefused, LLMUnreadable
 from dragoman.llm.clients import Clients, ClientSource, key, require, side_job
 from dragoman.llm.edge import STATUSES, Parameters, envelope, usage, whole, with_schema
+from dragoman.llm.hush import hush
 from dragoman.llm.reading import read, unreadable
 from dragoman.llm.schema import for_provider
 from dragoman.protocols import Prompt, Reply
@@ -96,6 +97,7 @@ class OpenAI:
             asked["messages"][0]["content"] = with_schema(prompt.rules, prompt.schema)
         try:
             client = await self._source.get()
+            hush("openai")
             async with client.chat.completions.with_streaming_response.create(**asked) as response:
                 raw, kind = await whole(response, self.name)
         except Exception as error:  # whatever the SDK or its transport raises is foreign and is mapped here
@@ -135,6 +137,7 @@ class OpenAI:
         refused = False
         try:
             client = await self._source.get()
+            hush("openai")
             chunks = await client.chat.completions.create(stream=True, **self._asked(rules, input, max_tokens))
             async with chunks:
                 async for chunk in chunks:
