@@ -2,7 +2,7 @@
 
     python -m bench.engines [FOLDER] [--only KIND,...] [--questions N] [--filter metadata.KEY] [--out FILE]
 
-FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv; `$DRAGOMAN_DATA/nfcorpus` where not given. An engine
+FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv; the shipped example where not given. An engine
 whose client or local mode is not installed is left out with a line that says so. Documents are embedded once,
 before any engine is filled, so index times are the engines' own; each question is embedded anew every time.
 """
@@ -41,6 +41,7 @@ from dragoman.vocabulary import Vocabulary
 
 T = TypeVar("T")
 HERE = Path(__file__).resolve().parent.parent
+EXAMPLE = HERE / "src" / "dragoman" / "examples" / "road_law"
 MEASURE = "nDCG@10"
 DEPTH = 100
 ARMS = ("raw", "default")
@@ -95,8 +96,7 @@ class Remembering:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every engine that runs here."""
     parser = argparse.ArgumentParser(prog="bench.engines", description="One collection on every engine here.")
-    data = Path(os.environ.get("DRAGOMAN_DATA", str(HERE.parent / "shared" / "data")))
-    parser.add_argument("folder", nargs="?", type=Path, default=data / "nfcorpus")
+    parser.add_argument("folder", nargs="?", type=Path, default=EXAMPLE)
     parser.add_argument("--only", default="", help="kinds of engines, with commas between")
     parser.add_argument("--questions", type=int, default=0, help="the first N only; 0 for all")
     parser.add_argument("--filter", action="append", default=[], help="metadata.KEY, as in dragoman evaluate")
@@ -224,7 +224,7 @@ def _page(collection: Collection, documents: int, lines: Sequence[Line], questio
     yield "to the fused list, the question's own embedding included; indexing is seconds, the embedding of the"
     yield "documents left out but for the embedded index, which embeds long passages in parts and headings too."
     yield "Qdrant, Milvus and LanceDB run in their local modes, inside this process; PostgreSQL is a server of its own."
-    yield "`default` is the default profile without a model. The collection is not part of this project."
+    yield "`default` is the default profile without a model."
     yield ""
     yield f"| engine | rankings | index, s | {' | '.join(f'{MEASURE} {a} | p50 {a} | p99 {a}' for a in ARMS)} |"
     yield f"|---|---|--:|{'--:|' * 3 * len(ARMS)}"

@@ -178,7 +178,9 @@ class LanceDB:
 
             f = self.fields
             schema = await self._schema()
-            table = await (await self._connection()).create_table(self.table, schema=schema, mode="overwrite")
+            database = await self._connection()
+            await database.drop_table(self.table, ignore_missing=True)
+            table = await database.create_table(self.table, schema=schema)
             count = 0
             for batch in batches(documents, _BATCH):
                 await table.add(await self._rows(batch, schema))
