@@ -1,11 +1,5 @@
 """Memory: what was accepted for the nearest past questions, when the model is off, late or too dear.
 
-The searches of the nearest past questions are pooled into one search whose words and vector are
-their sums, each weighted by the square of its question's nearness; scores being linear in the
-query, that is what running all of them would add up to, for the cost of one and with nothing to
-embed. Its own weight in the fusion is the nearness of the nearest. Where an engine can take
-neither weighted words nor a vector, `pooled=False` gives the searches one by one.
-
 Off unless a profile names a store: it holds people's questions.
 """
 
@@ -14,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -25,15 +17,13 @@ from numpy.typing import NDArray
 from dragoman.errors import RetrievalError, RewriteError
 from dragoman.rewriters.memory_store import MemoryStore, Remembered
 from dragoman.rewriters.nearness import Nearness, Shelf
-from dragoman.text import stop_words, terms
+from dragoman.rewriters.recalled import Past, pooled, separate
 from dragoman.types import Rewriting, RuleHit, Search
 
 # Flat between 5 and 20 questions, floors of .05 and .2, and powers 1 and 2, on every collection tried.
 NEAREST = 10
 FLOOR = 0.1  # of a nearness that is a probability learned from the store
-SEPARATE = 3  # past questions whose searches are run one by one
-_WORDS = 24  # of the pooled search
-_TEXT = 12  # words that stand for them where an engine takes plain text only
+_AT_ONCE = 500  # questions that are embedded and written together; fewer texts than an index keeps vectors of
 _GROWN = 1.2  # a store that has grown by this factor is learned from again
 
 
@@ -76,18 +66,15 @@ class OfRetriever:
         self._retriever = retriever
         self.name, self.local = retriever.model, retriever.inline
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Embed several texts in one batch, ahead of the calls; only where the retriever can."""
+        prepare = getattr(self._retriever, "prepare", None)
+        if prepare is not None:
+            prepare([Search(text) for text in texts])
+
     def __call__(self, text: str) -> NDArray[np.float32]:
         """As `Vector`."""
         return self._retriever.vector(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A past question that is near: how near, and what was accepted for it."""
-
-    entry: Remembered
-    nearness: float
-    vectors: NDArray[np.float32]
 
 
 class Memory:
@@ -138,7 +125,7 @@ class Memory:
         past = self.recall(text) if text else ()
         if not past:
             return rewriting
-        found = [_pooled(past, self._language)] if self._pooled else _separate(past)
+        found = [pooled(past, self._language)] if self._pooled else separate(past)
         notes = [
             RuleHit(
                 "memory.recall", each.entry.question, " | ".join(each.entry.searches), f"nearness {each.nearness:.2f}"
@@ -174,14 +161,14 @@ class Memory:
         Raises:
             RewriteError: the store or the embedder failed.
         """
-        entries = []
-        for question, searches in questions:
-            text = self._mask(question).strip()
-            said = tuple(dict.fromkeys(search.strip() for search in searches if search.strip()))
-            if text and said:
-                vectors = np.stack([self._embedded(each) for each in (text, *said)])
-                entries.append(Remembered(text, said, vectors, self._vector.name, time.time()))
-        changed = self.store.put(entries)
+        kept = [
+            (self._mask(question).strip(), tuple(dict.fromkeys(s.strip() for s in searches if s.strip())))
+            for question, searches in questions
+        ]
+        changed = 0
+        for start in range(0, len(kept), _AT_ONCE):
+            some = [(text, said) for text, said in kept[start : start + _AT_ONCE] if text and said]
+            changed += self.store.put(self._entries(some))
         with self._lock:
             self._refresh()
             if self._shelf and len(self._shelf) >= self._learned_at * _GROWN:
@@ -191,6 +178,25 @@ class Memory:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+    def _entries(self, kept: Sequence[tuple[str, tuple[str, ...]]]) -> list[Remembered]:
+        texts = list(dict.fromkeys(text for question, said in kept for text in (question, *said)))
+        prepare = getattr(self._vector, "prepare", None)
+        try:
+            if prepare is not None and len(texts) > 1:
+                prepare(texts)
+        except RetrievalError as exc:
+            raise RewriteError(f"the memory's embedder failed: {exc}") from exc
+        return [
+            Remembered(
+                question,
+                said,
+                np.stack([self._embedded(text) for text in (question, *said)]),
+                self._vector.name,
+                time.time(),
+            )
+            for question, said in kept
+        ]
 
     def _embedded(self, text: str) -> NDArray[np.float32]:
         try:
@@ -262,38 +268,3 @@ def asked(rewriting: Rewriting) -> str:
     if rewriting.rewritten is not None:
         return rewriting.rewritten
     return "" if rewriting.question.history else rewriting.question.text
-
-
-def _pooled(past: Sequence[Past], language: str) -> Search:
-    """One search for all: words and vector are sums over the remembered searches."""
-    words: defaultdict[str, float] = defaultdict(float)
-    vector = np.zeros(past[0].vectors.shape[1], np.float64)
-    stop = stop_words(language)
-    for each in past:
-        share = each.nearness**2 / len(each.entry.searches)
-        for search in each.entry.searches:
-            for word in set(terms(search)) - stop:
-                words[word] += share
-        vector += share * each.vectors.sum(axis=0)
-    heaviest = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:_WORDS]
-    top = heaviest[0][1] if heaviest else 1.0
-    weighted = tuple((word, round(weight / top, 4)) for word, weight in heaviest)
-    text = " ".join(word for word, _ in weighted[:_TEXT]) or past[0].entry.searches[0]
-    length = float(np.linalg.norm(vector)) or 1.0
-    return Search(text, "memory", past[0].nearness, weighted, vector=tuple((vector / length).tolist()))
-
-
-def _separate(past: Sequence[Past]) -> list[Search]:
-    """The searches of the nearest few, their weights adding up to the nearness of the nearest."""
-    few = past[:SEPARATE]
-    total = sum(each.nearness**2 for each in few)
-    return [
-        Search(
-            text,
-            "memory",
-            few[0].nearness * each.nearness**2 / total / len(each.entry.searches),
-            vector=tuple(vector.tolist()),
-        )
-        for each in few
-        for text, vector in zip(each.entry.searches, each.vectors, strict=True)
-    ]
