@@ -71,7 +71,8 @@ def test_an_entry_that_no_longer_pays_goes(tmp_path: Path) -> None:
 
 def test_added_drafts_leave_what_was_learned(tmp_path: Path) -> None:
     review = merged(Review(()), [draft("phone")], asking=False)
-    after = merged(review, [draft("car")], asking=True, anew=False)
+    after = merged(review, [draft("car"), draft("phone", "handset")], asking=True, anew=False)
+    assert "handset" not in str(after)
     assert {block.left: block.status for block in after.blocks} == {
         "phone": Status.LEARNED,
         "car": Status.PENDING,

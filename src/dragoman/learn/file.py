@@ -184,11 +184,12 @@ def merged(review: Review, drafts: Sequence[Draft], asking: bool, anew: bool = T
     Args:
         asking: new entries are pending until a person accepts them.
         anew: the drafts are all that was learned; blocks of earlier learning that are not among
-            them go. False: they are added.
+            them go. False: they are added, where nothing looks for the same yet.
     """
-    stays = [b for b in review.blocks if b.status in (Status.OWN, Status.ACCEPTED, Status.REJECTED)]
+    decided = (Status.OWN, Status.ACCEPTED, Status.REJECTED) if anew else tuple(Status)
+    stays = [block for block in review.blocks if block.status in decided]
     settled = {tuple(keys(left)) for block in stays for entry in block.entries for left in entry.left}
-    before = {block.left: block for block in review.blocks if block.status in (Status.LEARNED, Status.PENDING)}
+    before = {block.left: block for block in review.blocks if block.status not in decided}
     new: list[Block] = []
     told: dict[tuple[str, ...], tuple[str, ...]] = {}
     for draft in drafts:
@@ -203,8 +204,7 @@ def merged(review: Review, drafts: Sequence[Draft], asking: bool, anew: bool = T
     left_over = [
         block
         for block in before.values()
-        if tuple(keys(block.left)) not in settled
-        and (not anew or any(line.startswith(_PROPOSED) for line in block.evidence))
+        if tuple(keys(block.left)) not in settled and any(line.startswith(_PROPOSED) for line in block.evidence)
     ]
     return replace(review, blocks=(*kept, *new, *left_over))
 
