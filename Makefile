@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: test lint demo effect bench clean
+.PHONY: test lint demo serve-demo effect bench clean
 
 test: lint  ## every check: lint, types, import contract, tests
 	$(BIN)/python -m pytest
@@ -16,6 +16,9 @@ lint: $(INSTALLED)
 
 demo: $(INSTALLED)  ## index the shipped example and answer five questions, without a key or a network
 	$(BIN)/dragoman demo --out .demo
+
+serve-demo: $(INSTALLED)  ## the service and its page on the shipped example, without a key
+	$(BIN)/dragoman serve --demo --index .demo
 
 effect: $(INSTALLED)  ## what rewriting does to ranking, measured; written into docs/effect.md
 	$(BIN)/python -m bench.effect

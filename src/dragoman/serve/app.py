@@ -99,6 +99,8 @@ def _described(app: FastAPI, service: Service) -> dict[str, Any]:
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
         _name_profiles(schemas, service)
+        lexicon = schema["paths"]["/v1/lexicon"]["get"]["parameters"]
+        next(each for each in lexicon if each["name"] == "profile")["schema"] = {"enum": list(service.desks)}
         if service.settings.keys:
             schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             schema["security"] = [{"key": []}]

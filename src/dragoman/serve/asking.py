@@ -102,7 +102,7 @@ _ASKED = answers(AskAnswer, 409, 500, 502)
 _ASKED[200] = {
     "model": AskAnswer,
     "description": "The answer; with `stream`, the events `result`, `piece` (many) and `answer`",
-    "content": {events.MEDIA_TYPE: {"schema": {"type": "string"}}},
+    "content": {events.MEDIA_TYPE: {"schema": events.SCHEMA}},
 }
 STREAMED = shown("Answered piece by piece", {"question": QUESTION, "stream": True})
 
@@ -136,7 +136,7 @@ async def explain(
     return said(journey_data(desk, result, raw.hits))
 
 
-@router.post("/feedback", responses=answers(FeedbackAnswer, 409, 500), response_class=Response)
+@router.post("/feedback", responses=answers(FeedbackAnswer, 404, 409, 500), response_class=Response)
 async def feedback(request: Request, body: FeedbackBody) -> Response:
     """Keep that a hit helped, for `dragoman learn`."""
     service = service_of(request)
@@ -144,8 +144,10 @@ async def feedback(request: Request, body: FeedbackBody) -> Response:
         raise Problem(409, "this service keeps no feedback; start it with --feedback FILE")
     desk = service.desk(body.profile)
     masked = Masking(desk.profile.masking)(body.question)
-    row = {"question": masked, "doc_id": body.doc_id, "helped": body.helped, "rank": body.rank, "profile": desk.name}
-    await asyncio.to_thread(service.clicks.keep, row)
+    if desk.index is not None and await asyncio.to_thread(desk.index.document, body.doc_id) is None:
+        raise Problem(404, f"the index of {desk.name!r} has no document {body.doc_id[:80]!r}")
+    row = {"question": masked, "doc_id": body.doc_id, "rank": body.rank, "profile": desk.name}
+    await asyncio.to_thread(service.clicks.keep, row, body.helped)
     service.metrics.count("dragoman_feedback_total", helped=str(body.helped).lower())
     return said({"kept": True})
 

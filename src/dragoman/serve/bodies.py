@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from dragoman.dragoman import DEPTH
 from dragoman.types import MAX_QUESTION, Message, Question
@@ -16,6 +16,15 @@ VISIBLE = r"[^\s\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u205f-\u2064\uf
 QUESTION = "whats the fastest i can go on a residential street with no sign"
 Text = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION, pattern=VISIBLE)]
 Short = Annotated[str, Field(min_length=1, max_length=200)]
+Line = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 3.0 is 3."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE = BeforeValidator(_whole)
 
 
 class Body(BaseModel):
@@ -63,7 +72,7 @@ class RewriteBody(Asking):
 class SearchBody(Asking):
     """A question to search."""
 
-    depth: int = Field(DEPTH, ge=1, le=MOST_DEPTH, description="How many hits.")
+    depth: Annotated[int, Field(ge=1, le=MOST_DEPTH, description="How many hits."), WHOLE] = DEPTH
 
 
 class AskBody(SearchBody):
@@ -96,10 +105,10 @@ class EditsBody(Body):
     A lexicon line stands before the profile's own; a guard takes the place of the one with its id.
     """
 
-    lexicon: Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)] = Field(
+    lexicon: Annotated[list[Line], Field(max_length=50)] = Field(
         default_factory=list, description="Lines in the synonyms format.", examples=[["phone => handheld telephone"]]
     )
-    without: Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(max_length=50)] = Field(
+    without: Annotated[list[Line], Field(max_length=50)] = Field(
         default_factory=list, description="Left sides of lexicon entries to leave out."
     )
     guards: Annotated[list[GuardBody], Field(max_length=50)] = Field(default_factory=list)
@@ -119,12 +128,18 @@ class FeedbackBody(Body):
     question: Text = Field(examples=[QUESTION])
     doc_id: Annotated[str, Field(min_length=1, max_length=1_000, pattern=VISIBLE)] = Field(examples=["tvc-18-103"])
     helped: bool = Field(True, description="False: it was opened and did not help.")
-    rank: Annotated[int, Field(ge=1, le=10_000)] | None = Field(None, description="Where it stood.")
+    rank: Annotated[int, Field(ge=1, le=10_000), WHOLE] | None = Field(None, description="Where it stood.")
     profile: Short | None = None
+
+
+def _given(name: str, kind: str) -> dict[str, Any]:
+    return {"required": [name], "properties": {name: {"type": kind}}}
 
 
 class ProposalBody(Body):
     """A lexicon line or a guard, proposed; exactly one of them."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_given("line", "string"), _given("guard", "object")]})
 
     line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(
         None, examples=["phone => handheld telephone"]
@@ -143,6 +158,16 @@ class ReviewBody(Body):
     status: Literal["accepted", "rejected", "open"]
     line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(None, description="The line, changed.")
     note: Annotated[str, Field(max_length=500)] = ""
+
+
+class DecisionBody(Body):
+    """What is to become of a learned entry."""
+
+    left: Annotated[str, Field(min_length=1, max_length=500)] = Field(description="What the entry looks for.")
+    status: Literal["accepted", "rejected", "pending"]
+    lines: (
+        Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1, max_length=50)] | None
+    ) = Field(None, description="The entry's lines, changed.")
 
 
 class SearchData(BaseModel):
@@ -275,6 +300,23 @@ class ProposalsAnswer(BaseModel):
     """Proposals, the newest first."""
 
     proposals: list[ProposalAnswer]
+
+
+class LearnedAnswer(BaseModel):
+    """A learned entry with its evidence and where it stands in review."""
+
+    left: str
+    lines: list[str]
+    status: Literal["learned", "pending", "accepted", "rejected"]
+    evidence: list[str]
+    examples: list[str]
+    remarks: list[str]
+
+
+class LearnedAnswers(BaseModel):
+    """Learned entries, those that wait for a person first."""
+
+    learned: list[LearnedAnswer]
 
 
 class ProblemData(BaseModel):

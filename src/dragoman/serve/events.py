@@ -14,6 +14,15 @@ from dragoman.serve.problems import problem_of
 from dragoman.types import Result
 
 MEDIA_TYPE = "text/event-stream"
+# One event, as OpenAPI 3.2 has it.
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["result", "piece", "answer", "problem"], "type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "data"],
+}
 
 
 def event(name: str, data: Any) -> bytes:

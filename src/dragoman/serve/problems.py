@@ -68,7 +68,10 @@ class Problem(Exception):
 
 def problem_of(error: Exception) -> Problem:
     """What an error of the package comes to over HTTP."""
-    if isinstance(error, QuestionError | ProfileError):
+    if isinstance(error, ProfileError):
+        path = error.path
+        return Problem(422, str(error) if path is None else str(error).replace(str(path), path.name, 1))
+    if isinstance(error, QuestionError):
         return Problem(422, str(error))
     if isinstance(error, RetrievalError):
         return Problem(502, str(error))

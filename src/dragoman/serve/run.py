@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -39,11 +42,21 @@ def serve(settings: Settings, workers: int = 1) -> None:
         ProfileError, IndexStateError: a profile or an index cannot be used.
         SystemExit: the address is taken.
     """
-    if workers > 1:
-        _side_by_side(settings, workers)
-        return
+    if threading.current_thread() is threading.main_thread():
+        # uvicorn raises the signal again once everything is done; by then there is nothing left to do.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with suppress(KeyboardInterrupt):
+        _side_by_side(settings, workers) if workers > 1 else _alone(settings)
+
+
+def _alone(settings: Settings) -> None:
     server = Announced(uvicorn.Config(make_app(settings), **_options(settings)))
-    server.run()
+    try:
+        server.run()
+    except SystemExit:
+        if not server.started:
+            sys.exit(1)  # uvicorn has said why
+        raise
     if not server.started:
         sys.exit(1)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from dragoman.serve.clicks import Clicks
 from dragoman.serve.desk import Desk, open_indexes
 from dragoman.serve.door import Counter
+from dragoman.serve.learned import LearnedFile
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.problems import Problem
 from dragoman.serve.proposals import Proposals
@@ -24,6 +25,7 @@ class Service:
     counter: Counter
     clicks: Clicks | None
     proposals: Proposals | None
+    learned: LearnedFile | None
     desks: dict[str, Desk] = field(default_factory=dict)
 
     @classmethod
@@ -33,7 +35,8 @@ class Service:
         counter = Counter(metrics, settings.limits.concurrent)
         clicks = Clicks(Path(settings.feedback)) if settings.feedback else None
         proposals = Proposals(Path(settings.proposals)) if settings.proposals else None
-        return cls(settings, metrics, counter, clicks, proposals)
+        learned = LearnedFile(Path(settings.learned)) if settings.learned else None
+        return cls(settings, metrics, counter, clicks, proposals, learned)
 
     async def open(self) -> None:
         """Open every table.

@@ -65,6 +65,7 @@ class Settings:
         origins: of other pages that may ask from a browser; none: only the service's own page.
         feedback: a file that hits which helped are appended to; empty: feedback is not kept.
         proposals: a file that proposed entries and their reviews are appended to; empty: not kept.
+        learned: a lexicon file written by `dragoman learn`, to be reviewed; empty: none.
         report: an HTML file made by `dragoman evaluate --report`; empty: none.
         questions: a JSONL file whose `text`s the page offers as examples, beside the profile's own.
         keys: who may ask; none: everybody who reaches the address.
@@ -78,6 +79,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     feedback: str = ""
     proposals: str = ""
+    learned: str = ""
     report: str = ""
     questions: str = ""
     keys: tuple[str, ...] = field(default=(), repr=False)

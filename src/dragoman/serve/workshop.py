@@ -11,13 +11,24 @@ from fastapi import APIRouter, Query, Request
 from fastapi import Path as FromPath
 from starlette.responses import Response
 
+from dragoman.learn import Status
 from dragoman.rewriters.entries import keys
 from dragoman.rewriters.guard_rules import Rule
 from dragoman.search import ByLength, Weights
 from dragoman.serve.asking import answers, problems, said, service_of
-from dragoman.serve.bodies import GuardBody, ProposalAnswer, ProposalBody, ProposalsAnswer, ReviewBody
+from dragoman.serve.bodies import (
+    DecisionBody,
+    GuardBody,
+    LearnedAnswer,
+    LearnedAnswers,
+    ProposalAnswer,
+    ProposalBody,
+    ProposalsAnswer,
+    ReviewBody,
+)
 from dragoman.serve.changes import Changes, entry_of, rule_of
 from dragoman.serve.desk import Desk
+from dragoman.serve.learned import LearnedFile
 from dragoman.serve.problems import Problem
 from dragoman.serve.proposals import Proposals
 from dragoman.serve.service import Service
@@ -39,6 +50,7 @@ async def profiles(request: Request) -> Response:
         "keeps": {
             "feedback": bool(settings.feedback),
             "proposals": bool(settings.proposals),
+            "learned": bool(settings.learned),
             "report": bool(settings.report),
         },
     }
@@ -178,6 +190,21 @@ async def accepted(request: Request) -> Response:
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
+@router.get("/v1/learned", responses=answers(LearnedAnswers, 409, 500), response_class=Response)
+async def learned(request: Request) -> Response:
+    """What `dragoman learn` learned, entry by entry, with its evidence."""
+    return said({"learned": await asyncio.to_thread(_learned(service_of(request)).all)})
+
+
+@router.post("/v1/learned", responses=answers(LearnedAnswer, 404, 409, 500), response_class=Response)
+async def decide(request: Request, body: DecisionBody) -> Response:
+    """Accept, change or reject a learned entry; it is in force when the service is started again."""
+    file = _learned(service_of(request))
+    if not await asyncio.to_thread(file.holds, body.left):
+        raise Problem(404, f"no learned entry looks for {body.left[:80]!r}")
+    return said(await asyncio.to_thread(file.decide, body.left, Status(body.status), body.lines))
+
+
 @router.get("/report", include_in_schema=False)
 async def report(request: Request) -> Response:
     """The report of `dragoman evaluate`."""
@@ -192,6 +219,12 @@ def _journal(service: Service) -> Proposals:
     if service.proposals is None:
         raise Problem(409, "this service keeps no proposals; start it with --proposals FILE")
     return service.proposals
+
+
+def _learned(service: Service) -> LearnedFile:
+    if service.learned is None:
+        raise Problem(409, "this service has no learned lexicon to review; start it with --learned FILE")
+    return service.learned
 
 
 def _rule(guard: GuardBody) -> Rule:

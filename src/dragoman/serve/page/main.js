@@ -86,6 +86,10 @@ function titled(view) {
   }
 }
 
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address after the hash is the view's
+  root.focus();
+});
 startTheme();
 fill(root, blank("One moment …"));
 begin();

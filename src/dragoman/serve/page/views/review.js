@@ -4,75 +4,130 @@ import { get, post, text } from "../api.js";
 import { button, fill, h, many } from "../dom.js";
 import { blank, failed } from "../parts/states.js";
 
-const STATES = { open: "to review", accepted: "accepted", rejected: "rejected" };
+const SAID = { open: "to review", pending: "to review", learned: "in force", accepted: "accepted", rejected: "rejected" };
+const SOURCES = {
+  proposals: {
+    label: "Proposed", statuses: ["open", "accepted", "rejected"], first: "open",
+    about: "Entries and guards that someone tried on a question. Accept one, change it first, or reject it; the profile's own files are never written.",
+    read: async () => (await get("/v1/proposals")).proposals,
+    absent: ["No proposals are kept here", "Start the service with a file to keep them in:", "dragoman serve … --proposals proposals.jsonl"],
+  },
+  learned: {
+    label: "Learned", statuses: ["pending", "learned", "accepted", "rejected"], first: "pending",
+    about: "Entries that were learned from questions and what answered them, each with its evidence. What is decided stands in the lexicon file and is in force when the service starts again.",
+    read: async () => (await get("/v1/learned")).learned,
+    absent: ["No learned lexicon is shown here", "Learn one, with entries that wait for a person, then start the service with it:", "dragoman learn PAIRS --review --out learned.txt\n\ndragoman serve … --learned learned.txt"],
+  },
+};
 
 /** Show the view in `root`. */
-export async function review(root, state) {
-  fill(root, head());
-  if (!state.keeps.proposals) {
-    fill(root, head(), blank("No proposals are kept here", h("p", { class: "soft" }, "Start the service with a file to keep them in:"),
-      h("pre", { tabindex: "0" }, "dragoman serve … --proposals proposals.jsonl")));
+export async function review(root, state, _, source = state.keeps.proposals || !state.keeps.learned ? "proposals" : "learned") {
+  const { absent, read, first } = SOURCES[source];
+  const turn = (to) => review(root, state, _, to);
+  fill(root, head(source, turn));
+  if (!state.keeps[source]) {
+    root.append(blank(absent[0], h("p", { class: "soft" }, absent[1]), h("pre", { tabindex: "0" }, absent[2])));
     return;
   }
+  const list = h("div", { "aria-busy": "true" }, h("p", { class: "soft" }, "Reading …"));
+  root.append(list);
   try {
-    const { proposals } = await get("/v1/proposals");
-    draw(root, proposals, "open");
+    const entries = await read();
+    list.removeAttribute("aria-busy");
+    draw(list, source, entries, entries.some((each) => each.status === first) ? first : entries[0]?.status ?? first);
   } catch (problem) {
-    fill(root, head(), failed(problem, () => review(root, state)));
+    fill(list, failed(problem, () => turn(source)));
   }
 }
 
-function head(...more) {
+function head(source, turn) {
   return h("header", { class: "page-head" }, h("h1", {}, "Review"),
-    h("p", {}, "Entries and guards that someone tried on a question and proposed. Accept one, change it first, or reject it; the profile's own files are never written."), more);
+    h("div", { class: "filters", role: "group", "aria-label": "What to review" }, Object.entries(SOURCES).map(([name, { label }]) =>
+      button(label, () => turn(name), { class: "button", "aria-pressed": String(name === source) }))),
+    h("p", {}, SOURCES[source].about));
 }
 
-function draw(root, proposals, shown) {
-  const those = proposals.filter((each) => each.status === shown);
-  const filters = h("div", { class: "filters", role: "group", "aria-label": "Which proposals" }, Object.entries(STATES).map(([name, label]) =>
-    button(`${proposals.filter((each) => each.status === name).length} ${label}`, () => draw(root, proposals, name), { class: "button small", "aria-pressed": String(name === shown) })));
-  const accepted = proposals.some((each) => each.status === "accepted" && each.kind === "lexicon");
-  fill(root, head(), filters,
-    those.length ? h("ol", { class: "reviews" }, those.map((each) => card(each, (changed) => { Object.assign(each, changed); draw(root, proposals, shown); }))) : empty(shown, proposals.length),
-    accepted && shown === "accepted" ? take() : null);
+function draw(list, source, entries, shown) {
+  const those = entries.filter((each) => each.status === shown);
+  const redraw = (status) => draw(list, source, entries, status);
+  const filters = h("div", { class: "filters", role: "group", "aria-label": "Which of them" }, SOURCES[source].statuses.map((status) =>
+    button(`${entries.filter((each) => each.status === status).length} ${SAID[status]}`, () => redraw(status), { class: "button small", "aria-pressed": String(status === shown) })));
+  fill(list, filters,
+    those.length
+      ? h("ol", { class: "reviews" }, those.map((each) => (source === "proposals" ? proposed : learned)(each, (changed) => { Object.assign(each, changed); redraw(shown); })))
+      : empty(source, shown, entries.length),
+    source === "proposals" && shown === "accepted" && those.some((each) => each.kind === "lexicon") ? take() : null);
 }
 
-function empty(shown, total) {
-  if (total) return blank(`Nothing ${STATES[shown]}`, h("p", { class: "soft" }, `${many(total, "proposal")} in all.`));
+function empty(source, shown, total) {
+  if (total) return blank(`Nothing ${SAID[shown]}`, h("p", { class: "soft" }, `${many(total, "entry", "entries")} in all.`));
+  if (source === "learned") return blank("Nothing was learned yet", h("p", { class: "soft" }, "The file is there and holds no learned entry."));
   return blank("Nothing proposed yet", h("p", { class: "soft" }, "Ask a question, open “Try changes”, edit an entry until the right passage comes up, and save it as a proposal."),
     h("a", { class: "button main", href: "#/" }, "Ask a question"));
 }
 
-function card(proposal, changed) {
-  const guard = proposal.guard;
-  const field = h("input", { class: "input mono", value: proposal.line ?? "", "aria-label": "The entry, to change", spellcheck: "false" });
+/** What every card has: the rule, where it stands, facts, and buttons to decide. */
+function card({ status, rule, facts, editable, accept, reject, again }) {
   const problem = h("p", { class: "wrong", role: "alert" });
+  const field = h("textarea", { class: "input mono", rows: String(Math.max(1, editable?.split("\n").length ?? 1)), value: editable ?? "", "aria-label": "The entry, to change", spellcheck: "false" });
   const editing = h("div", { hidden: true }, field);
-  const decide = (status, more = {}) => async () => {
+  const decided = (act) => async (...given) => {
     try {
-      changed(await post(`/v1/proposals/${proposal.id}`, { status, ...more }));
+      await act(...given);
     } catch (error) {
       problem.textContent = error.message;
     }
   };
-  const edit = button("Change", () => { editing.hidden = !editing.hidden; edit.textContent = editing.hidden ? "Change" : "Accept as changed"; if (!editing.hidden) field.focus(); else decide("accepted", { line: field.value })(); }, { class: "button small" });
-  return h("li", { class: `review ${proposal.status}` },
-    h("div", { class: "row" }, h("p", { class: "rule" }, guard ? `${guard.pattern} → ${guard.replacement}` : proposal.line),
-      h("span", { class: `state ${proposal.status}` }, STATES[proposal.status])),
+  const edit = button("Change", () => {
+    editing.hidden = !editing.hidden;
+    edit.textContent = editing.hidden ? "Change" : "Accept as changed";
+    if (editing.hidden) decided(accept)(field.value);
+    else field.focus();
+  }, { class: "button small" });
+  return h("li", { class: `review ${status}` },
+    h("div", { class: "row" }, h("div", { class: "rule" }, rule), h("span", { class: `state ${status}` }, SAID[status])),
     editing,
-    h("dl", {},
-      proposal.replaces ? [h("dt", {}, "instead of"), h("dd", { class: "mono" }, proposal.replaces)] : null,
-      guard ? [h("dt", {}, "guard"), h("dd", {}, guard.id)] : null,
-      proposal.reason ? [h("dt", {}, "why"), h("dd", {}, proposal.reason)] : null,
-      proposal.question ? [h("dt", {}, "tried on"), h("dd", {}, h("a", { href: `#/?${new URLSearchParams({ q: proposal.question })}` }, proposal.question))] : null,
-      proposal.effect ? [h("dt", {}, "what moved"), h("dd", {}, proposal.effect)] : null,
-      h("dt", {}, "profile"), h("dd", {}, `${proposal.profile}, ${new Date(proposal.at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`)),
+    h("dl", {}, facts.filter(Boolean).map(([term, ...said]) => [h("dt", {}, term), h("dd", {}, said)])),
     problem,
     h("div", { class: "row" },
-      proposal.status !== "accepted" ? button("Accept", decide("accepted"), { class: "button main small" }) : null,
-      proposal.line && proposal.status === "open" ? edit : null,
-      proposal.status !== "rejected" ? button("Reject", decide("rejected"), { class: "button small" }) : null,
-      proposal.status !== "open" ? button("Review again", decide("open"), { class: "button small bare" }) : null));
+      status !== "accepted" ? button("Accept", () => decided(accept)(), { class: "button main small" }) : null,
+      editable && status !== "rejected" ? edit : null,
+      status !== "rejected" ? button("Reject", decided(reject), { class: "button small" }) : null,
+      ["accepted", "rejected"].includes(status) ? button("Review again", decided(again), { class: "button small bare" }) : null));
+}
+
+function proposed(each, changed) {
+  const decide = async (status, line) => changed(await post(`/v1/proposals/${each.id}`, { status, ...(line && { line }) }));
+  const { guard } = each;
+  return card({
+    status: each.status,
+    rule: guard ? [h("code", {}, guard.pattern), h("span", { class: "arrow" }, "→"), h("code", {}, guard.replacement)] : each.line,
+    editable: each.line ?? null,
+    facts: [
+      each.replaces && ["instead of", h("code", {}, each.replaces)],
+      guard && ["guard", guard.id],
+      each.reason && ["why", each.reason],
+      each.question && ["tried on", h("a", { href: `#/?${new URLSearchParams({ q: each.question })}` }, each.question)],
+      each.effect && ["what moved", each.effect],
+      ["profile", `${each.profile}, ${new Date(each.at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`],
+    ],
+    accept: (line) => decide("accepted", line), reject: () => decide("rejected"), again: () => decide("open"),
+  });
+}
+
+function learned(each, changed) {
+  const decide = async (status, text) => changed(await post("/v1/learned", { left: each.left, status, ...(text && { lines: text.split("\n").filter((line) => line.trim()) }) }));
+  return card({
+    status: each.status,
+    rule: each.lines.map((line) => h("p", {}, line)),
+    editable: each.lines.join("\n"),
+    facts: [
+      ...each.evidence.map((line) => line.split(/: (.*)/s)).map(([term, said]) => [term, said ?? term]),
+      ...each.examples.map((line) => ["for example", line]),
+      ...each.remarks.map((line) => ["remark", line]),
+    ],
+    accept: (text) => decide("accepted", text), reject: () => decide("rejected"), again: () => decide("pending"),
+  });
 }
 
 function take() {

@@ -1,0 +1,102 @@
+"""What `dragoman serve` does with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from dragoman.errors import MissingExtraError
+from dragoman.profile import load_profile
+from dragoman.retrievers import open_index
+from dragoman.serve.settings import Limits, Settings, Table, pair_up, read_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command's options; `Settings` and `Limits` say what they mean."""
+
+    profiles: Sequence[str] = ()
+    indexes: Sequence[str] = ()
+    model: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    origins: Sequence[str] = ()
+    concurrent: int = Limits().concurrent
+    per_minute: int = Limits().per_minute
+    most_bytes: int = Limits().body
+    feedback: str | None = None
+    proposals: str | None = None
+    learned: str | None = None
+    report: str | None = None
+    questions: str | None = None
+
+    @classmethod
+    def of_example(cls, given: Mapping[str, Any], profile: str, index: Path, collection: Path) -> Self:
+        """The shipped collection beside the default profile, with recorded replies and files to try everything.
+
+        Args:
+            given: the command's other options.
+            index: the collection's; feedback and proposals are kept beside it.
+        """
+        options = cls(**{**given, "profiles": (profile, "default"), "indexes": (str(index),)})
+        return replace(
+            options,
+            model=options.model or f"replay:{collection / 'replies.jsonl'}",
+            feedback=options.feedback or str(index.with_name(f"{index.name}-feedback.jsonl")),
+            proposals=options.proposals or str(index.with_name(f"{index.name}-proposals.jsonl")),
+            questions=options.questions or str(collection / "queries.jsonl"),
+        )
+
+
+def settings_of(options: Options) -> Settings:
+    """The settings that the options ask for, everything they name looked at.
+
+    Raises:
+        ServiceError: they do not go together.
+        ProfileError, IndexStateError: a profile or an index cannot be used.
+        OSError: a file cannot be read.
+    """
+    tables = pair_up(options.profiles or ("default",), options.indexes, options.model or "")
+    for table in tables:
+        _look_at(table)
+    for file in (options.report, options.questions):
+        if file:
+            Path(file).open("rb").close()
+    return Settings(
+        tables,
+        host=options.host,
+        port=options.port,
+        limits=Limits(body=options.most_bytes, concurrent=options.concurrent, per_minute=options.per_minute),
+        origins=tuple(options.origins),
+        feedback=options.feedback or "",
+        proposals=options.proposals or "",
+        learned=options.learned or "",
+        report=options.report or "",
+        questions=options.questions or "",
+        keys=read_keys(),
+    )
+
+
+def start(options: Options) -> None:
+    """Serve until told to stop.
+
+    Raises:
+        MissingExtraError: the web stack is not installed.
+        ServiceError, ProfileError, IndexStateError, OSError: see `settings_of`.
+    """
+    settings = settings_of(options)
+    try:
+        from dragoman.serve.run import serve
+    except ImportError as exc:
+        raise MissingExtraError("the HTTP service", "serve") from exc
+    serve(settings, options.workers)
+
+
+def _look_at(table: Table) -> None:
+    """Open what a table names, so that a mistake is told before the server starts."""
+    load_profile(table.profile)
+    if table.index:
+        open_index(table.index).close()
