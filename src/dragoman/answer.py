@@ -8,7 +8,8 @@ for themselves, quoted and marked as such.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from importlib import resources
 
 from dragoman.errors import LLMError
@@ -60,9 +61,10 @@ async def stream(result: Result, writer: Writer | None, within: Happening | None
         return
     pieces: list[str] = []
     try:
-        async for piece in _written(writer, prompt(result), within or here()):
-            pieces.append(piece)
-            yield piece
+        async with aclosing(_written(writer, prompt(result), within or here())) as written:
+            async for piece in written:
+                pieces.append(piece)
+                yield piece
     except LLMError as error:
         log.warning("%s did not answer the question: %s", writer.name, type(error).__name__)
         yield quote(result, str(error))
@@ -70,10 +72,10 @@ async def stream(result: Result, writer: Writer | None, within: Happening | None
     yield checked("".join(pieces), result)
 
 
-async def _written(writer: Writer, given: str, within: Happening | None) -> AsyncIterator[str]:
+async def _written(writer: Writer, given: str, within: Happening | None) -> AsyncGenerator[str, None]:
     """The model's text in pieces; who listens is told of the call."""
     asked = Prompt("answer", rules(), given, {"type": "string"}, MAX_TOKENS)
-    call = within.events.begin("llm", within, llm=writer.name, prompt=asked) if within else None
+    call = within.events.begin("llm", within, llm=writer.name, prompt=asked, streamed=True) if within else None
     pieces: list[str] = []
     try:
         async for piece in writer.stream(asked.rules, given, MAX_TOKENS):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -171,7 +172,7 @@ class Dragoman:
             known["answer"] = given = await answer.answer(await self.asearch(asked, depth), self.writer)
         return given
 
-    async def astream(self, question: Question | str, depth: int = DEPTH) -> AsyncIterator[str | Answer]:
+    async def astream(self, question: Question | str, depth: int = DEPTH) -> AsyncGenerator[str | Answer, None]:
         """The answer's text in pieces as they come, then the whole `Answer`, citations checked."""
         asked = question if isinstance(question, Question) else Question(question)
         happening = self.events.begin("answer", question=asked)
@@ -179,8 +180,9 @@ class Dragoman:
         try:
             with inside(happening):  # not around a yield: the caller's own work happens elsewhere
                 result = await self.asearch(asked, depth)
-            async for piece in answer.stream(result, self.writer, happening):
-                yield piece
+            async with aclosing(answer.stream(result, self.writer, happening)) as pieces:
+                async for piece in pieces:
+                    yield piece
         except BaseException as error:
             if happening:
                 happening.fail(error)

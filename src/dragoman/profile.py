@@ -186,13 +186,16 @@ async def open_dragoman(
         index: a directory made by `dragoman index`; None: nothing to search, for rewriting alone.
         model: the rewriting model, instead of the profile's.
         only: the name of the one step wanted, as `rephrase`.
+        settings: passed on to `Dragoman`, as `listeners`; where `DRAGOMAN_TRACE` is set, a `Tracing` joins them.
 
     Raises:
         ProfileError, IndexStateError: one of them cannot be used.
     """
+    from dragoman import tracing
     from dragoman.llm.open import warm
     from dragoman.profile_steps import Parts, open_model
 
+    settings["listeners"] = (*settings.get("listeners", ()), *tracing.from_environment())
     read = profile if isinstance(profile, Profile) else load_profile(profile)
     name = model or read.rewrite_model
     llm = open_model(name, read) if name else None

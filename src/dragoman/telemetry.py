@@ -39,8 +39,8 @@ class Event:
     Attributes:
         name: a kind and a phase, as `step.stop`.
         attributes: `id`; `within` at the start, 0 in nothing; `seconds` and `error` at the end, and by kind
-            `question`, `rewriter`, `rewriting`, `outcome`, `reason`, `llm`, `prompt`, `reply`, `retriever`,
-            `engine`, `search`, `ranking`, `result`, `answer`.
+            `question`, `rewriter`, `rewriting`, `outcome`, `llm`, `prompt`, `streamed`, `reply`, `retriever`
+            (its name), `engine` (itself), `search`, `ranking`, `result`, `answer`.
     """
 
     name: str
@@ -56,10 +56,12 @@ _ids = itertools.count(1)
 class Events:
     """Tells every listener of an event; costs one truth test when there are none."""
 
-    __slots__ = ("listeners",)
+    __slots__ = ("around", "listeners")
 
     def __init__(self, listeners: tuple[Listener, ...] = ()) -> None:
         self.listeners = listeners
+        found = (getattr(listener, "inside", None) for listener in listeners)
+        self.around: tuple[Inside, ...] = tuple(enter for enter in found if enter is not None)
 
     def __bool__(self) -> bool:
         return bool(self.listeners)
@@ -84,7 +86,10 @@ class Events:
         """
         if not self.listeners:
             return None
-        around = within or _here.get()
+        if within is not None:
+            with inside(within):
+                return self.begin(kind, **attributes)
+        around = _here.get()
         happening = Happening(self, kind, next(_ids), time.perf_counter(), attributes)
         self.emit(f"{kind}.start", id=happening.id, within=around.id if around else 0, **attributes)
         return happening
@@ -123,25 +128,29 @@ def here() -> Happening | None:
 
 def inside(happening: Happening | None) -> AbstractContextManager[object]:
     """What begins in the block, here and in the tasks and threads it starts, happens within `happening`."""
-    return nullcontext() if happening is None else _inside(happening)
+    return nullcontext() if happening is None else _Inside(happening)
 
 
-@contextmanager
-def _inside(happening: Happening) -> Iterator[None]:
-    token = _here.set(happening)
-    entered = ExitStack()
-    for listener in happening.events.listeners:
-        enter: Inside | None = getattr(listener, "inside", None)
-        if enter is not None:
-            with _unharmed(happening.kind):
-                entered.enter_context(enter(happening.id))
-    try:
-        yield
-    finally:
-        with _unharmed(happening.kind):
-            entered.close()
+class _Inside:
+    __slots__ = ("_entered", "_happening", "_token")
+
+    def __init__(self, happening: Happening) -> None:
+        self._happening = happening
+        self._entered: ExitStack | None = None
+
+    def __enter__(self) -> None:
+        self._token = _here.set(self._happening)
+        for enter in self._happening.events.around:
+            self._entered = self._entered or ExitStack()
+            with _unharmed(self._happening.kind):
+                self._entered.enter_context(enter(self._happening.id))
+
+    def __exit__(self, *_: object) -> None:
+        if self._entered is not None:
+            with _unharmed(self._happening.kind):
+                self._entered.close()
         with suppress(ValueError):  # closed from another context, where it was never set
-            _here.reset(token)
+            _here.reset(self._token)
 
 
 @contextmanager

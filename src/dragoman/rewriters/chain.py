@@ -147,7 +147,9 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
         return (yield inner) if inspect.isawaitable(inner) else inner
     if (rewriting.off_topic or rewriting.settled) and (getattr(step, "gated", True) or rewriting.off_topic):
         return _skipped(step, rewriting, events)
-    happening = events.begin("step", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
+    happening = None
+    if events.listeners:
+        happening = events.begin("step", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
     began = time.perf_counter()
     try:
         given = step(rewriting) if happening is None else _called(step, rewriting, happening)
