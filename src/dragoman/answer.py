@@ -47,7 +47,9 @@ async def answer(result: Result, writer: Writer | None) -> Answer:
     return final
 
 
-async def stream(result: Result, writer: Writer | None, within: Happening | None = None) -> AsyncIterator[str | Answer]:
+async def stream(
+    result: Result, writer: Writer | None, within: Happening | None = None
+) -> AsyncGenerator[str | Answer, None]:
     """The text in pieces as they come, then the `Answer` with its citations checked.
 
     Args:
