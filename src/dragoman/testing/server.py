@@ -85,6 +85,10 @@ class ScriptedServer:
         """Replace the turns that are still to come."""
         self._turns = list(turns) or [""]
 
+    def next_turn(self) -> Turn:
+        """What the next request is answered with; a server of your own may draw it by chance."""
+        return self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
+
     def __enter__(self) -> Self:
         self._thread.start()
         if not self._ready.wait(10):
@@ -134,7 +138,7 @@ class ScriptedServer:
             await writer.drain()
             raise ConnectionResetError
         self.requests.append(request)
-        turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
+        turn = self.next_turn()
         answering = asyncio.ensure_future(self._take(turn, request, writer))
         leaving = asyncio.ensure_future(reader.read(1))  # while one hangs, notice that the client has gone
         try:
