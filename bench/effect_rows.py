@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from bench.learned import OTHERS, from_jurisdictions
 from dragoman.evaluate import ArmResult, Asked, Evaluation
 from dragoman.profile import Profile, load_profile
 
@@ -99,8 +100,9 @@ ROWS = (
     Row(
         "va_code",
         "va_code",
-        "43 chatty questions over a real vehicle code; nothing learned on them.",
-        road_law,
+        "43 chatty questions over a real vehicle code; lexicon and memory are from exam questions of eight other "
+        "jurisdictions and the searches recorded for them, none of Virginia's.",
+        from_jurisdictions((*LEARNED_ON, *OTHERS)),
         replies="va_code",
         off_topic="va_code/queries.ood.jsonl",
         floor=Floor(mean=0.75),
@@ -109,8 +111,9 @@ ROWS = (
     Row(
         "road_permit",
         "road_permit",
-        "exam questions of nine jurisdictions, each searched inside its own; learned on five, tested on four.",
-        road_law,
+        "exam questions of nine jurisdictions, each searched inside its own; learned on five, tested on four. The "
+        "learning side finds its own questions in the memory.",
+        from_jurisdictions(LEARNED_ON),
         replies="road_permit",
         filters=("metadata.jurisdiction",),
         sides=(("learning side", _learned), ("test side", _tested)),

@@ -104,6 +104,14 @@ def test_the_nearer_question_weighs_more(tmp_path: Path) -> None:
     assert near > less
 
 
+def test_beside_a_models_searches_it_weighs_half(tmp_path: Path) -> None:
+    step = memory(tmp_path)
+    alone = recalled(step, PAST[0][0]).searches[0].weight
+    given = step(Rewriting.of(PAST[0][0]).add([Search("hydrant", "rephrase")]))
+    assert isinstance(given, Rewriting)
+    assert given.searches[1].weight == pytest.approx(alone / 2)
+
+
 def test_separate_searches_share_the_nearness_of_the_nearest(tmp_path: Path) -> None:
     step = memory(tmp_path, pooled=False)
     question = "how close to a fire hydrant can i park"
