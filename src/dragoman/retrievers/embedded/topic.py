@@ -45,7 +45,8 @@ def write_topic(generation: Path, table: VectorTable, embedder: Embedder, drawn:
     lines = list(everyday())
     vectors = embedder([*lines, *(sentence for _, sentence in drawn)])
     away, sentences = vectors[: len(lines)], vectors[len(lines) :]
-    own, others = _nearness(table, drawn, sentences)
+    own, others, measurable = _nearness(table, drawn, sentences)
+    sentences = sentences[measurable]
     if len(others):
         usual = quantile(others, NEAR_SHARE)
         away = np.array([line for line in away if _nearest(table, line) < usual], np.float32).reshape(-1, len(away[0]))
@@ -56,18 +57,20 @@ def write_topic(generation: Path, table: VectorTable, embedder: Embedder, drawn:
 
 def _nearness(
     table: VectorTable, drawn: Sequence[tuple[int, str]], vectors: NDArray[np.float32]
-) -> tuple[list[float], list[float]]:
-    """Each sentence's nearness to its own passage, and to the nearest other one."""
+) -> tuple[list[float], list[float], list[int]]:
+    """Nearness of sentences to their own passage and to the nearest other one; places of those near any."""
     own: list[float] = []
     others: list[float] = []
-    for (number, _), vector in zip(drawn, vectors, strict=True):
+    measurable: list[int] = []
+    for place, ((number, _), vector) in enumerate(zip(drawn, vectors, strict=True)):
         scores, numbers = table.nearest(vector, 2, None)
         itself, _ = table.nearest(vector, 1, np.array([number], np.uint32))
         away = scores[numbers != number]
         if len(itself) and len(away):
             own.append(float(itself.max()))
             others.append(float(away.max()))
-    return own, others
+            measurable.append(place)
+    return own, others, measurable
 
 
 def _nearest(table: VectorTable, vector: NDArray[np.float32]) -> float:
