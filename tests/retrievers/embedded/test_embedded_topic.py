@@ -73,21 +73,19 @@ def test_fewer_than_two_known_passages_have_no_centre(index: EmbeddedIndex) -> N
     assert index.meaning.centre([]) == ((), 0.0)
 
 
-def test_sentences_near_no_other_passage_are_left_out_of_the_measure(corpus: Corpus, tmp_path: Path) -> None:
+def test_sentences_that_are_near_nothing_are_left_out_of_the_measure(corpus: Corpus, tmp_path: Path) -> None:
     def apart(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-        """Odd passages point one way, even ones each its own; nothing between is near."""
-        rows = np.zeros((len(texts), 64), np.float32)
+        """Every third passage's own sentence points away from it."""
+        rows = np.zeros((len(texts), 2), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            number = next((int(part) for part in text.split() if part.isdigit()), 63)
-            row[0 if number % 2 else number % 64] = 1.0
+            number = next((int(part) for part in text.split() if part.isdigit()), 1)
+            row[0] = -1.0 if number % 3 == 0 and text.count("Rule") == 1 else 1.0
         return rows
 
-    rows = [
-        {"_id": str(n), "title": f"Rule {n}", "text": f"Rule {n} asks every driver to stop here and wait."}
-        for n in range(60)
-    ]
+    texts = [f"Rule {n} asks every driver to stop here and wait." for n in range(60)]
+    rows = [{"_id": str(n), "title": f"Rule {n}", "text": text} for n, text in enumerate(texts)]
     embedder = Named("callable:apart", apart)
     build_index([corpus(rows)], tmp_path / "index", embedder=embedder)
-    standing = open_index(tmp_path / "index", embedder=embedder).standing("Rule 7 asks every driver to stop here")
+    standing = open_index(tmp_path / "index", embedder=embedder).standing(texts[7])
     assert standing is not None
     assert standing.near == pytest.approx(1.0, abs=0.01)
