@@ -82,7 +82,7 @@ def test_sentences_that_are_near_nothing_are_left_out_of_the_measure(corpus: Cor
             row[0] = -1.0 if number % 3 == 0 and text.count("Rule") == 1 else 1.0
         return rows
 
-    texts = [f"Rule {n} asks every driver to stop here and wait." for n in range(60)]
+    texts = [f"Rule {n} asks every driver to stop here and wait." for n in range(300)]
     rows = [{"_id": str(n), "title": f"Rule {n}", "text": text} for n, text in enumerate(texts)]
     embedder = Named("callable:apart", apart)
     build_index([corpus(rows)], tmp_path / "index", embedder=embedder)
