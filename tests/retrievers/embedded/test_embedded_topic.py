@@ -79,7 +79,8 @@ def test_sentences_that_are_near_nothing_are_left_out_of_the_measure(corpus: Cor
         rows = np.zeros((len(texts), 2), np.float32)
         for row, text in zip(rows, texts, strict=True):
             number = next((int(part) for part in text.split() if part.isdigit()), 1)
-            row[0] = -1.0 if number % 3 == 0 and text.count("Rule") == 1 else 1.0
+            away = number % 3 == 0 and text.count("Rule") == 1
+            row[0], row[1] = (-1.0 if away else 1.0, 0.0) if "Rule" in text else (0.0, 1.0)
         return rows
 
     texts = [f"Rule {n} asks every driver to stop here and wait." for n in range(300)]
