@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: test lint demo serve-demo effect bench clean
+.PHONY: test lint demo serve-demo effect bench hostile soak fuzz clean
 
 test: lint  ## every check: lint, types, import contract, tests
 	$(BIN)/python -m pytest
@@ -26,8 +26,17 @@ effect: $(INSTALLED)  ## what rewriting does to ranking, measured; written into 
 bench: $(INSTALLED)  ## what it costs, measured
 	$(BIN)/python -m bench.cost
 
+hostile: $(INSTALLED)  ## every fault, beside the peers in environments of their own; written into docs/reliability.md
+	$(BIN)/python -m bench.hostile
+
+soak: $(INSTALLED)  ## ten thousand questions among random faults
+	$(BIN)/python -m bench.soak
+
+fuzz: $(INSTALLED)  ## the readers of replies, profiles and lexicons, fuzzed for a while
+	$(BIN)/python -m bench.fuzz
+
 clean:
-	rm -rf .venv .demo .effect dist build
+	rm -rf .venv .demo .effect .bench .peers dist build
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
