@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from dragoman.types import Contribution, Hit, Ranking
@@ -90,10 +89,12 @@ def _fuse(rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> t
             because.setdefault(hit.doc_id, []).append(
                 Contribution(search.text, ranking.retriever, rank, weight * share, search.origin)
             )
-    fused = [
-        replace(hit, score=math.fsum(c.share for c in because[doc_id]), because=tuple(because[doc_id]))
-        for doc_id, hit in sorted(found.items(), reverse=True)
-    ]
+    fused: list[Hit] = []
+    for doc_id, hit in sorted(found.items(), reverse=True):
+        parts = because[doc_id]
+        score = math.fsum([part.share for part in parts])
+        # not `replace`, which takes six times as long, a few hundred times a question
+        fused.append(Hit(doc_id, score, hit.title, hit.text, hit.metadata, tuple(parts)))
     fused.sort(key=lambda hit: hit.score, reverse=True)
     return tuple(fused)
 

@@ -267,6 +267,8 @@ class Ranking:
     dropped: int = 0
 
     def __post_init__(self) -> None:
+        if _in_order(self.hits):  # as nearly always: it was made from another ranking, or by a retriever that sorts
+            return
         best: dict[str, Hit] = {}
         given = 0
         for hit in self.hits:
@@ -346,6 +348,19 @@ class Answer:
     quoted: bool = False
     removed: int = 0
     reason: str = ""
+
+
+def _in_order(hits: Sequence[Hit]) -> bool:
+    """Whether these are a ranking's hits already: a tuple without doubles, best first, ties by the higher doc_id."""
+    if not isinstance(hits, tuple) or len({hit.doc_id for hit in hits}) < len(hits):
+        return False
+    score, doc_id = math.inf, ""
+    for hit in hits:
+        # Not a number is in no order, and the last comparison sees infinity, which is no score.
+        if not (0 < hit.score < score or (hit.score == score < math.inf and hit.doc_id < doc_id)):
+            return False
+        score, doc_id = hit.score, hit.doc_id
+    return True
 
 
 def _same(search: Search) -> tuple[object, ...]:
