@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from dragoman.errors import DragomanError, QuestionError, RewriteError
+from dragoman import cli_learn
+from dragoman.errors import DragomanError, MissingExtraError, QuestionError, RewriteError
 
 PROFILE = "default"
 
@@ -43,11 +45,16 @@ def _fail(message: str, status: int) -> NoReturn:
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dragoman")
 @click.option("--verbose", "-v", is_flag=True, help="Log what happens, without the text of questions.")
-def main(verbose: bool) -> None:
+@click.option(
+    "--trace", type=click.Choice(["spans", "content"]), help="Send OpenTelemetry traces; `content`: the words too."
+)
+def main(verbose: bool, trace: str | None) -> None:
     """Say a question in the words a corpus uses, search, and see why each hit is there."""
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):  # ugly bytes are the question's, not a reason to stop
             stream.reconfigure(encoding="utf-8", errors="replace")
+    if trace:
+        os.environ["DRAGOMAN_TRACE"] = trace  # read where a hall is opened, by worker processes too
     import logging
 
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(name)s: %(message)s")
@@ -386,6 +393,66 @@ def _lines(path: Path) -> Iterator[str]:
             if line.strip():
                 yield line.strip()
 
+
+@main.command()
+@_profile
+@click.option(
+    "--index", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine, as postgresql://…"
+)
+@click.option("--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words.")
+@_model
+@click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead of standard input and output.")
+def mcp(profile: str | None, embedder: str | None, **given: Any) -> None:
+    """Offer `rewrite`, `search` and `explain` as tools over the Model Context Protocol."""
+    try:
+        from dragoman.serve.mcp import run_mcp
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("dragoman mcp", "mcp") from error
+    with suppress(KeyboardInterrupt):
+        asyncio.run(run_mcp(profile or PROFILE, embed=embedder, **given))
+
+
+@main.command()
+@click.option(
+    "--profile", "profiles", multiple=True, metavar="NAME|FILE", help="A profile to serve; more side by side."
+)
+@click.option("--index", "indexes", multiple=True, metavar="DIR", help="One index for all profiles, or one for each.")
+@_model
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes on that port.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="A page elsewhere that may ask.")
+@click.option(
+    "--concurrent", type=click.IntRange(1), default=64, show_default=True, help="Questions at once, a worker."
+)
+@click.option("--per-minute", type=click.IntRange(0), default=0, help="Questions a minute for a key; 0: no limit.")
+@click.option("--max-body", "most_bytes", type=click.IntRange(1_000), default=262_144, help="Bytes of a request.")
+@click.option("--feedback", metavar="FILE", help="Append hits that helped here, for `dragoman learn`.")
+@click.option("--proposals", metavar="FILE", help="Keep proposed entries and their reviews here.")
+@click.option("--learned", metavar="FILE", help="A lexicon of `dragoman learn`, to be reviewed on the page.")
+@click.option("--report", metavar="FILE", help="A report of `dragoman evaluate`, to be shown on the page.")
+@click.option("--questions", metavar="FILE", help="Example questions, as a collection's queries.jsonl.")
+@click.option("--demo", "shows_example", is_flag=True, help="Serve the shipped road law, with recorded model replies.")
+def serve(shows_example: bool, **given: Any) -> None:
+    """Answer over HTTP, and show the page on which a question is seen to travel.
+
+    Keys are read from DRAGOMAN_API_KEYS, or from the file that DRAGOMAN_API_KEYS_FILE names.
+    """
+    from dragoman.serve.command import Options, start
+
+    if shows_example:
+        from dragoman import demo as example
+
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(given["indexes"][0]) if given["indexes"] else Path(temporary) / "index"
+            click.echo(example.build(folder))
+            start(Options.of_example(given, example.PROFILE, folder, example.example()))
+    else:
+        start(Options(**given))
+
+
+main.add_command(cli_learn.learn)
+main.add_command(cli_learn.memory)
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -178,29 +179,39 @@ async def open_dragoman(
     index: Path | str | None = None,
     model: str | None = None,
     only: str | None = None,
+    embed: str | None = None,
     **settings: Any,
 ) -> Dragoman:
     """A ready `Dragoman` of a profile over an index, its model warmed.
 
     Args:
-        index: a directory made by `dragoman index`; None: nothing to search, for rewriting alone.
+        index: a directory made by `dragoman index`, or the address of an engine, as a text
+            (`retrievers.engines`); None: nothing to search, for rewriting alone.
         model: the rewriting model, instead of the profile's.
         only: the name of the one step wanted, as `rephrase`.
+        embed: the embedder that made an engine's vectors; without it the engine is searched by words.
         settings: passed on to `Dragoman`, as `listeners`; where `DRAGOMAN_TRACE` is set, a `Tracing` joins them.
 
     Raises:
         ProfileError, IndexStateError: one of them cannot be used.
+        RetrievalError: the engine cannot be reached; MissingExtraError: its client is not installed.
     """
     from dragoman import tracing
     from dragoman.llm.open import warm
     from dragoman.profile_steps import Parts, open_model
+    from dragoman.retrievers.engines import is_address, open_engine
 
     settings["listeners"] = (*settings.get("listeners", ()), *tracing.from_environment())
     read = profile if isinstance(profile, Profile) else load_profile(profile)
     name = model or read.rewrite_model
     llm = open_model(name, read) if name else None
     parts = Parts(llm=llm, only=(only,) if only else ())
-    if index is not None:
+    if isinstance(index, str) and is_address(index):
+        engine = open_engine(index, embed=embed)
+        counted = engine.vocabulary()
+        vocabulary = await counted if inspect.isawaitable(counted) else counted
+        parts = replace(parts, retrievers=engine.retrievers, vocabulary=vocabulary)
+    elif index is not None:
         from dragoman.retrievers import open_index
 
         opened = open_index(index)

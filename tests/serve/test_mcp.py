@@ -21,8 +21,11 @@ from mcp_types import TextContent
 
 from dragoman.dragoman import Dragoman
 from dragoman.errors import LLMUnavailable, RetrievalError
+from dragoman.profile import open_dragoman
 from dragoman.protocols import Retriever
+from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.embedded import build_index
+from dragoman.retrievers.engines import open_engine
 from dragoman.serve.mcp import make_server, run_mcp
 from dragoman.serve.settings import KEYS, ServiceError
 from dragoman.types import MAX_QUESTION, Hit, Metadata, Ranking, Rewriting, RuleHit, Search
@@ -215,6 +218,16 @@ async def test_the_command_serves_on_standard_input_and_output(corpus: Path) -> 
         empty = await client.call_tool("search", {"question": ""})
     assert [hit["doc_id"] for hit in (found.structured_content or {})["hits"]] == ["s1"]
     assert empty.is_error
+
+
+async def test_an_engine_is_served_by_its_address(corpus: Path) -> None:
+    address = f"sqlite:{corpus / 'corpus.db'}#rules"
+    engine = open_engine(address)
+    engine.index([Document(doc_id, title, text) for doc_id, (title, text, _) in TEXTS.items()])
+    async with await open_dragoman(corpus / "profile.toml", index=address) as asked:
+        told = (await called(asked, "explain", question="the maximum speed limits please")).structured_content
+    assert [hit["doc_id"] for hit in told["hits"]] == ["s1"]
+    assert told["hits"][0]["because"][0]["retriever"] == "sqlite.words"
 
 
 @pytest.fixture

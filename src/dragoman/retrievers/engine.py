@@ -69,6 +69,11 @@ class EngineRetriever:
     def __init__(self, name: str, fetch: Fetch, close: Callable[[], Awaitable[None]]) -> None:
         self.name, self._fetch, self._close = name, fetch, close
 
+    @property
+    def engine(self) -> object:
+        """The adapter whose way of finding this is."""
+        return getattr(self._fetch, "__self__", self)
+
     async def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
         """At most `depth` hits, each with all of `filters`.
 

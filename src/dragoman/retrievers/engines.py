@@ -99,6 +99,12 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+def is_address(text: str) -> bool:
+    """Whether `text` is an engine's address rather than a path."""
+    kind, colon, place = text.partition(":")
+    return bool(colon and place) and kind.partition("+")[0] in KINDS
+
+
 def open_engine(address: str, *, embed: Embed | None = None, name: str = "", **more: Any) -> Engine:
     """The engine at an address of the table above. Nothing is connected before the first search.
 

@@ -167,6 +167,7 @@ async def run_mcp(
     index: Path | str | None = None,
     model: str | None = None,
     http: str | None = None,
+    embed: str | None = None,
     listeners: Sequence[Listener] = (),
 ) -> None:
     """Serve on standard input and output, or over HTTP, until the client or the process ends.
@@ -175,6 +176,7 @@ async def run_mcp(
         http: `HOST:PORT` to serve streamable HTTP at `/mcp` there; None: standard input and output.
             A host that other machines reach needs an API key, as `dragoman serve` does, sent as
             `Authorization: Bearer KEY`.
+        index, model, embed, listeners: as `open_dragoman` takes them.
 
     Raises:
         ProfileError, IndexStateError: one of them cannot be used.
@@ -187,7 +189,7 @@ async def run_mcp(
             f"{where[0]} can be reached from other machines and no API key is set; set {KEYS}, or serve on 127.0.0.1"
         )
     read = profile if isinstance(profile, Profile) else load_profile(profile)
-    async with await open_dragoman(read, index=index, model=model, listeners=listeners) as hall:
+    async with await open_dragoman(read, index=index, model=model, embed=embed, listeners=listeners) as hall:
         server = make_server(hall, read.about)
         if where is None:
             await server.run_stdio_async()
