@@ -84,7 +84,7 @@ async def test_sync_async_batch_and_abatch_give_the_same_and_join_a_chain() -> N
     assert [d.id for d in one] == [d.id for d in await retriever.ainvoke("speed bridge")]
     assert retriever.batch(["speed bridge", "fog"])[0] == one
     assert (await retriever.abatch(["fog", "speed bridge"]))[1] == one
-    chain: Runnable[str, list[Document]] = RunnablePassthrough() | retriever
+    chain: Runnable[Any, list[Document]] = RunnablePassthrough() | retriever
     assert await chain.ainvoke("speed bridge") == one
 
 
