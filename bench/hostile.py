@@ -174,6 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.hostile", description="The hostile table.")
     parser.add_argument("--only", default="", help="columns, with commas between")
     parser.add_argument("--rows", default="", help="only rows with this in their names")
+    parser.add_argument("--kept", action="store_true", help="ask nothing: write the table from the answers kept")
     parser.add_argument("--out", type=Path, default=HERE / "docs" / "reliability.md")
     given = parser.parse_args(arguments)
     KEPT.mkdir(exist_ok=True)
@@ -183,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bomb()  # takes a second to pack, which no system is to be charged with
     rows = [row for row in ROWS if given.rows in row.name]
     for system in SYSTEMS:
-        if given.only and system.column not in given.only.split(","):
+        if given.kept or (given.only and system.column not in given.only.split(",")):
             continue
         try:
             answers, versions = ask_all(system, rows, say)

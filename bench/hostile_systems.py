@@ -34,6 +34,7 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
 SYSTEMS = (
     System("Dragoman", "", "dragoman_driver.py", "Dragoman", "searches"),
     System("LangChain MultiQuery", "langchain", "langchain_driver.py", "MultiQueryRetriever", "lines"),
+    System("LangChain MultiQuery with original", "langchain", "langchain_driver.py", "include_original", "lines"),
     System("LangChain RePhrase", "langchain", "langchain_driver.py", "RePhraseQueryRetriever", "text"),
     System("LangChain Ensemble", "langchain", "langchain_driver.py", "EnsembleRetriever", None),
     System("LlamaIndex QueryFusion", "llamaindex", "llamaindex_driver.py", "QueryFusionRetriever", "lines"),

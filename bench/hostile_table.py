@@ -59,7 +59,7 @@ def judged(row: Row, answer: Mapping[str, Any], both: bool) -> Verdict:
 
 def _bare(text: str) -> str:
     """A text without list marks and quotes around it, in one case: what an engine makes of it anyhow."""
-    return re.sub(r"^\s*(?:\d+[.)]|[-*])\s*", "", text).strip(' \t"').casefold()
+    return " ".join(re.sub(r"^\s*(?:\d+[.)]|[-*])\s*", "", text).strip(' \t"').casefold().split())
 
 
 def cell(row: Row, verdict: Verdict) -> str:
@@ -70,7 +70,7 @@ def cell(row: Row, verdict: Verdict) -> str:
         return f"**lost**: {verdict.lost}"
     said = [f"q + {verdict.searches}" if verdict.searched else f"**q not searched**, {verdict.searches} others"]
     if verdict.odd:
-        quoted = re.sub(r"[\s|`]+", " ", verdict.odd[0])[:QUOTED].strip()
+        quoted = re.sub(r"[\s|`\x00-\x1f]+", " ", verdict.odd[0])[:QUOTED].strip()
         said.append(f"odd: `{quoted}`" + (f" and {len(verdict.odd) - 1} more" if len(verdict.odd) > 1 else ""))
     if not verdict.raw:
         said.append("**raw's best is gone**")

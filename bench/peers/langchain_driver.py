@@ -45,6 +45,13 @@ def multi_query(order: dict[str, Any], searched: list[str]) -> list[str]:
     return _ids(retriever.invoke(order["question"]))
 
 
+def with_original(order: dict[str, Any], searched: list[str]) -> list[str]:
+    """As `multi_query`, told to search the question too."""
+    both, model = _both(order, searched), _model(order)
+    retriever = MultiQueryRetriever.from_llm(retriever=both, llm=model, include_original=True)
+    return _ids(retriever.invoke(order["question"]))
+
+
 def re_phrase(order: dict[str, Any], searched: list[str]) -> list[str]:
     """`RePhraseQueryRetriever.from_llm` over an ensemble of both stubs."""
     retriever = RePhraseQueryRetriever.from_llm(retriever=_both(order, searched), llm=_model(order))
@@ -57,6 +64,11 @@ def ensemble(order: dict[str, Any], searched: list[str]) -> list[str]:
 
 
 drive(
-    {"MultiQueryRetriever": multi_query, "RePhraseQueryRetriever": re_phrase, "EnsembleRetriever": ensemble},
+    {
+        "MultiQueryRetriever": multi_query,
+        "include_original": with_original,
+        "RePhraseQueryRetriever": re_phrase,
+        "EnsembleRetriever": ensemble,
+    },
     {name: version(name) for name in ("langchain-classic", "langchain-openai")},
 )

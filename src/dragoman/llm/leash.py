@@ -12,6 +12,7 @@ from dragoman.errors import LLMTimeout, LLMUnavailable
 from dragoman.llm.progress import Progress, follow
 from dragoman.protocols import LLM, Prompt, Reply
 
+MARGIN = 0.02  # seconds before the question's own end at which a call is cut, so that what it hung at is recorded
 FEW = 2  # calls cut in one turn of the loop, or a part of those that wait, so that no crowd waits long
 _cut_calls: set[asyncio.Task[Reply]] = set()  # kept until they have ended, so that none is lost half way
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, deque[asyncio.Task[Reply]]] = WeakKeyDictionary()
@@ -57,8 +58,9 @@ class Leash:
             LLMTimeout: none came in time.
             LLMError: what the model raised.
         """
-        seconds = remaining(self.seconds)
-        if not seconds:
+        left = remaining()
+        seconds = self.seconds if left is None else min(self.seconds, left - MARGIN)
+        if seconds <= 0:
             raise LLMTimeout(f"no time was left to ask {self.name}")
         calls: set[asyncio.Task[Reply]] = set()
         try:

@@ -293,5 +293,6 @@ def _namelike(
 
 
 def is_name(written: str) -> bool:
-    """Whether it looks like a name: a capital and small letters, or a placeholder for one ("[NAME]")."""
-    return written.istitle() or (written[0] == "[" and written[-1] == "]")
+    """Whether it looks like a name: a capital and small letters and no digit, or a placeholder for one ("[NAME]")."""
+    named = written.istitle() and not any(letter.isdigit() for letter in written)  # "B46.2" is title case to Python
+    return named or (written[0] == "[" and written[-1] == "]")
