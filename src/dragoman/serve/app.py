@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from dragoman.serve.door import Door
 from dragoman.serve.draining import told_to_stop
 from dragoman.serve.problems import handle_problems
 from dragoman.serve.service import Service
-from dragoman.serve.settings import VARIABLE, Settings
+from dragoman.serve.settings import LEVEL, VARIABLE, Settings
 
 ABOUT = "Says a question in the words a corpus uses, searches, and shows why each hit is there."
 
@@ -69,6 +70,7 @@ def make_app(settings: Settings) -> FastAPI:
 
 def worker() -> FastAPI:
     """The application of a worker process, from the settings that its parent left in the environment."""
+    logging.basicConfig(level=int(os.environ.get(LEVEL, logging.WARNING)), format="%(name)s: %(message)s")
     return make_app(Settings.from_json(os.environ[VARIABLE]))
 
 

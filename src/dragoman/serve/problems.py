@@ -25,7 +25,6 @@ TITLES: Mapping[int, str] = {
     408: "The request did not arrive in time",
     409: "Not set up here",
     413: "The request is too large",
-    415: "Not JSON",
     422: "The question cannot be asked",
     429: "Too many questions",
     500: "A defect in the service",

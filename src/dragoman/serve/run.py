@@ -16,7 +16,8 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from dragoman.serve.app import make_app
-from dragoman.serve.settings import VARIABLE, Settings
+from dragoman.serve.settings import LEVEL, VARIABLE, Settings
+from dragoman.telemetry import log
 
 BACKLOG = 2048  # connections that may wait to be taken
 
@@ -64,6 +65,7 @@ def _alone(settings: Settings) -> None:
 def _side_by_side(settings: Settings, workers: int) -> None:
     with tempfile.TemporaryDirectory(prefix="dragoman-") as shared:
         os.environ[VARIABLE] = replace(settings, shared=shared).to_json()
+        os.environ[LEVEL] = str(log.getEffectiveLevel())
         config = uvicorn.Config("dragoman.serve.app:worker", factory=True, workers=workers, **_options(settings))
         listening = config.bind_socket()
         _announce(settings.host, listening.getsockname()[1])

@@ -12,6 +12,7 @@ from pathlib import Path
 from dragoman.errors import DragomanError
 
 VARIABLE = "DRAGOMAN_SERVE"  # carries the settings to worker processes
+LEVEL = "DRAGOMAN_SERVE_LEVEL"  # and how much they log
 KEYS = "DRAGOMAN_API_KEYS"  # keys, separated by spaces or commas
 KEYS_FILE = "DRAGOMAN_API_KEYS_FILE"  # a file of keys, one a line; `#` begins a comment
 LEAST_KEY = 16  # characters; a shorter one is guessed
@@ -43,7 +44,8 @@ class Limits:
     Attributes:
         body: bytes of a request.
         body_seconds: from the request's head to the end of its body.
-        concurrent: questions at once, in this process; one more is told to come again (503).
+        concurrent: questions at once, in this process; one more is told to come again (503). At twenty
+            milliseconds of a processor each, the last of 64 waits little more than a second.
         per_minute: questions a minute for each key, or for each address where no keys are needed,
             in this process; 0: no limit.
         drain_seconds: that a service which is told to stop waits for what it accepted.
@@ -51,7 +53,7 @@ class Limits:
 
     body: int = 262_144
     body_seconds: float = 10.0
-    concurrent: int = 256
+    concurrent: int = 64
     per_minute: int = 0
     drain_seconds: int = 30
 

@@ -28,6 +28,19 @@ export function button(label, act, attributes = {}) {
   return h("button", { type: "button", class: "button", ...attributes, on: { click: act } }, label);
 }
 
+let sliders = 0;
+
+/** A slider with its value beside its name. `moving` hears every move, `moved` the last one. */
+export function slider(name, value, { most = 3, moving, moved }) {
+  const id = `slider-${++sliders}`;
+  const read = (event) => Number(event.target.value);
+  const out = h("output", { for: id }, Number(value).toFixed(2));
+  return h("div", { class: "slider" }, h("label", { for: id }, name), out, h("input", { id, type: "range", min: 0, max: most, step: 0.05, value, on: {
+    input: (event) => { out.textContent = read(event).toFixed(2); moving?.(read(event)); },
+    change: (event) => moved?.(read(event)),
+  } }));
+}
+
 /** Tell those who hear the page. */
 export function announce(text) {
   document.getElementById("status").textContent = text;

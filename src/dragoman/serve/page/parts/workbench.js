@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { bodyOf, changed, count, none, proposable } from "../changes.js";
-import { announce, button, fill, h, many } from "../dom.js";
+import { announce, button, fill, h, many, slider } from "../dom.js";
 
 const TABS = { steps: "Steps", weights: "Weights", lexicon: "Lexicon", guards: "Guards" };
 const PAUSE = 350; // milliseconds without a key before an edit is tried
@@ -62,21 +62,14 @@ function steps({ profile, changes, run }) {
 
 function weights({ profile, changes, record, run }) {
   const origins = [...new Set(record.searches.map((search) => search.origin))].filter((name) => !["question", "rewritten", "expanded"].includes(name));
-  const slider = (label, value, set) => {
-    const out = h("output", {}, Number(value).toFixed(2));
-    return h("label", { class: "slider" }, label, out, h("input", { type: "range", min: 0, max: 3, step: 0.05, value, on: { input: (event) => {
-      out.textContent = Number(event.target.value).toFixed(2);
-      set(Number(event.target.value));
-      run(PAUSE);
-    } } }));
-  };
+  const knob = (label, value, set) => slider(label, value, { moving: (to) => { set(to); run(PAUSE); } });
   const own = changes.weights;
   return [h("p", { class: "bench-note" }, "How much each search and each retriever counts in the fusion. ", h("code", {}, "dragoman evaluate --tune"), " finds these on judged questions; here you see what they do to one."),
     h("div", { class: "sliders" },
-      slider("the question as asked, beside a rewritten one", own.asked ?? profile.weights.asked, (value) => { own.asked = value; }),
-      slider("the rewritten question", own.query ?? profile.weights.query, (value) => { own.query = Math.max(value, 0.01); }),
-      origins.map((name) => slider(`searches of ${name}`, own.origins[name] ?? profile.weights.origins[name] ?? 1, (value) => { own.origins[name] = value; })),
-      Object.entries(profile.weights.retrievers).map(([name, weight]) => slider(weight === null ? `${name}, times its weight by length` : name, own.retrievers[name] ?? weight ?? 1, (value) => { own.retrievers[name] = value; })))];
+      knob("the question as asked, beside a rewritten one", own.asked ?? profile.weights.asked, (value) => { own.asked = value; }),
+      knob("the rewritten question", own.query ?? profile.weights.query, (value) => { own.query = Math.max(value, 0.01); }),
+      origins.map((name) => knob(`searches of ${name}`, own.origins[name] ?? profile.weights.origins[name] ?? 1, (value) => { own.origins[name] = value; })),
+      Object.entries(profile.weights.retrievers).map(([name, weight]) => knob(weight === null ? `${name}, times its weight by length` : name, own.retrievers[name] ?? weight ?? 1, (value) => { own.retrievers[name] = value; })))];
 }
 
 function lexicon({ profile, changes, record, run }) {

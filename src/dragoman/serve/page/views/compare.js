@@ -1,7 +1,7 @@
 // Two configurations on one question, side by side.
 
 import { post } from "../api.js";
-import { button, fill, h, many, ms } from "../dom.js";
+import { button, fill, h, many, ms, slider } from "../dom.js";
 import { colour } from "../palette.js";
 import { versus } from "../parts/board.js";
 import { summary } from "../parts/moves.js";
@@ -54,13 +54,11 @@ const NAMES = ["A", "B"];
 function panel(state, each, at, redraw, rerun) {
   const pick = h("select", { class: "plain", "aria-label": `Profile of ${NAMES[at]}`, on: { change: (event) => { Object.assign(each, side(state, state.profiles.find((p) => p.name === event.target.value), [])); each.off = []; redraw(); } } },
     state.profiles.map((profile) => h("option", { value: profile.name, selected: profile === each.profile }, profile.name)));
-  const out = h("output", {}, each.asked.toFixed(2));
   return h("section", { class: "side", "aria-label": `Configuration ${NAMES[at]}` },
     h("div", { class: "side-head" }, h("h2", {}, NAMES[at]), pick),
     h("div", { class: "switches" }, each.profile.steps.map((name) => h("label", { class: "switch" },
       h("input", { type: "checkbox", role: "switch", checked: !each.off.includes(name), on: { change: (event) => { each.off = event.target.checked ? each.off.filter((n) => n !== name) : [...each.off, name]; rerun(); } } }), name))),
-    h("label", { class: "slider" }, "the question as asked, beside a rewritten one", out,
-      h("input", { type: "range", min: 0, max: 2, step: 0.05, value: each.asked, on: { input: (event) => { out.textContent = Number(event.target.value).toFixed(2); }, change: (event) => { each.asked = Number(event.target.value); rerun(); } } })));
+    slider("the question as asked, beside a rewritten one", each.asked, { most: 2, moved: (to) => { each.asked = to; rerun(); } }));
 }
 
 function result(state, [left, right]) {
