@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from dragoman import cli_learn
+from dragoman import cli_batch, cli_learn
 from dragoman.errors import DragomanError, MissingExtraError, QuestionError, RewriteError
 
 PROFILE = "default"
@@ -72,7 +72,7 @@ def _options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Cal
 _question = click.argument("words", nargs=-1, metavar="QUESTION")
 _profile = click.option("--profile", metavar="NAME|FILE", help="The corpus's profile: a shipped name or a TOML file.")
 _index = click.option(
-    "--index", "index_dir", type=click.Path(path_type=Path), help="An index made by `dragoman index`."
+    "--index", "index_dir", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine's address."
 )
 _depth = click.option("--depth", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many hits.")
 _filter = click.option(
@@ -451,6 +451,7 @@ def serve(shows_example: bool, **given: Any) -> None:
         start(Options(**given))
 
 
+main.add_command(cli_batch.batch)
 main.add_command(cli_learn.learn)
 main.add_command(cli_learn.memory)
 
