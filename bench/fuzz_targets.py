@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -16,7 +17,6 @@ from dragoman.rewriters.guard_checks import Asked
 from dragoman.rewriters.guards import Guards
 from dragoman.rewriters.lexicon import Lexicon
 from dragoman.rewriters.promptfile import load_prompt
-from dragoman.rewriters.replies import figures
 from dragoman.rewriters.rules import Rules
 from dragoman.text import identifiers, sanitize
 
@@ -87,7 +87,7 @@ def rules(data: bytes) -> None:
     cleaned = _rules().clean(text)
     claim(_rules().clean(cleaned.text).text == cleaned.text, "cleaned twice is not cleaned once")
     claim(set(identifiers(text)) == set(identifiers(cleaned.text)), "an identifier is gone")
-    claim(figures(text, "") <= figures(cleaned.text, ""), "a number is gone")
+    claim(re.findall(r"\d+", text) == re.findall(r"\d+", cleaned.text), "a number is gone")
     claim(bool(cleaned.text.strip()) or not text.strip(), "nothing is left")
 
 

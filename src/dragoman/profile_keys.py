@@ -11,7 +11,7 @@ from dragoman.rewriters.masking import KINDS as MASKED
 from dragoman.tomlfile import REQUIRED, Key, Section
 
 # A name of a step, or a table {use = "name", ...}, or a list of these that run side by side.
-STEPS = ("rules", "spelling", "gate", "lexicon", "feedback", "guards")
+STEPS = ("rules", "carry", "spelling", "gate", "lexicon", "feedback", "guards")
 
 KEYS: Mapping[str, Key | Section] = {
     "name": Key("text", "what the profile is called; the file's name when left out"),

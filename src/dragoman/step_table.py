@@ -101,6 +101,24 @@ def _rules(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
     return Rules(language) if language in (AUTO, *languages()) else None
 
 
+def _carry(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
+    from dragoman.rewriters.carry import Carry
+    from dragoman.rewriters.pointing import pointing
+
+    language = bench.profile.language.question
+    code = "en" if language == ANY else language
+    if pointing(code) is None:
+        return None
+    return Carry(_weigher(bench.parts.vocabulary), code)
+
+
+def _weigher(vocabulary: Vocabulary | None) -> Callable[[str], float] | None:
+    """How much a word tells in the corpus; one that no document holds half as much as the rarest."""
+    if vocabulary is None:
+        return None
+    return lambda word: vocabulary.idf(word) / (1 if vocabulary.holds(word) else 2)
+
+
 def _lexicon(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
     from dragoman.rewriters.lexicon import LexiconRewriter
 
@@ -221,6 +239,9 @@ PROMPT_OPTIONS: Mapping[str, tuple[type, ...]] = {
 }
 STEPS: Mapping[str, StepKind] = {
     "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": (str,)}),
+    "carry": StepKind(
+        "a follow-up made stand-alone by the telling words of the turns before it, without a model", _carry
+    ),
     "spelling": StepKind("words that the corpus does not hold put as it spells them", _spelling),
     "gate": StepKind(
         "whether to rewrite at all: greetings and off-topic questions end here, identifiers and questions in the "
