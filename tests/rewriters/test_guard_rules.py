@@ -106,6 +106,13 @@ def test_a_rule_needs_an_id() -> None:
         Rule("  ", "a", "b")
 
 
+def test_a_rule_that_multiplies_the_text_is_stopped_before_it_fills_the_memory() -> None:
+    rule = Rule("flood", "0", "0" * 500)
+    with pytest.raises(Unsettled, match="flood"):
+        settle("000", [rule])
+    assert [found.id for found, _ in unsettled([rule])] == ["flood"]
+
+
 @given(st.text(max_size=200))
 def test_settling_twice_is_settling_once(text: str) -> None:
     once, _ = settle(text, [TEXTING])

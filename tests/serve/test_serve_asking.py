@@ -144,6 +144,7 @@ async def test_what_is_not_json_is_a_problem_too(client: httpx.AsyncClient) -> N
     lone = await client.post("/v1/search", content=b'{"question": "a \\ud800 b"}', headers=headers)
     assert lone.status_code in (200, 422)
     assert (await client.get("/v1/search")).status_code == 405
+    assert (await client.delete("/v1/learned")).headers["allow"] == "GET, POST"
     assert (await client.get("/nowhere")).headers["content-type"] == "application/problem+json"
 
 

@@ -62,6 +62,7 @@ async def test_a_guard_takes_the_place_of_the_one_with_its_id(client: httpx.Asyn
         {"guards": [{"id": "x", "pattern": "(", "replacement": ""}]},
         {"guards": [{"id": "x", "pattern": "(a+)+b", "replacement": ""}]},
         {"guards": [{"id": "x", "pattern": "street", "replacement": "long street"}]},
+        {"guards": [{"id": "x", "pattern": "e", "replacement": "e" * 500}]},
     ],
 )
 async def test_an_edit_that_cannot_be_used_says_why(client: httpx.AsyncClient, edits: dict[str, Any]) -> None:

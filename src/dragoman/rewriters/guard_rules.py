@@ -11,6 +11,8 @@ from dragoman.types import RuleHit
 
 # Rounds after which rules that still change a text are taken never to settle.
 MOST_ROUNDS = 8
+# A rule that matches its own replacement multiplies the text each round: it is stopped before it fills the memory.
+MOST_GROWTH = 20_000  # characters that one rule may add
 
 
 class BadRule(ValueError):
@@ -83,13 +85,15 @@ def settle(text: str, rules: Sequence[Rule]) -> tuple[str, list[RuleHit]]:
     """The text after every rule, in order, until none changes it; so that a second time changes nothing.
 
     Raises:
-        Unsettled: they still change it after `MOST_ROUNDS` rounds.
+        Unsettled: they still change it after `MOST_ROUNDS` rounds, or let it grow beyond all measure.
     """
     hits: list[RuleHit] = []
     for _ in range(MOST_ROUNDS):
         before = text
         for rule in rules:
             after, found = rule.apply(text)
+            if len(after) > len(text) + MOST_GROWTH:
+                raise Unsettled(rule, text)
             if after != text:
                 hits.append(RuleHit(rule.id, found, rule.replacement, rule.reason))
                 last, text = rule, after

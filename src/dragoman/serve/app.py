@@ -112,10 +112,11 @@ def _described(app: FastAPI, service: Service) -> dict[str, Any]:
 def _name_profiles(schemas: dict[str, Any], service: Service) -> None:
     """Say which profiles, and which steps, there are."""
     profiles = list(service.desks)
-    steps = sorted({step for desk in service.desks.values() for step in desk.steps})
+    each = [set(desk.steps) for desk in service.desks.values()]
+    steps = sorted(set.intersection(*each)) if each else []  # what every profile has; /v1/profiles tells the rest
     for body in schemas.values():
         held = body.get("properties", {})
         if "additionalProperties" in body and "profile" in held:
             held["profile"]["anyOf"][0] = {"enum": profiles, "type": "string"}
-            if "steps" in held:
+            if "steps" in held and steps:
                 held["steps"]["anyOf"][0]["items"] = {"enum": steps, "type": "string"}

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from dragoman.errors import DragomanError, ProfileError, QuestionError, RetrievalError
 from dragoman.telemetry import log
@@ -83,10 +84,13 @@ def handle_problems(app: FastAPI) -> None:
     async def raised(_: Request, error: Exception) -> Response:
         return (error if isinstance(error, Problem) else problem_of(error)).response()
 
-    async def http(_: Request, error: Exception) -> Response:
+    async def http(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):
             raise TypeError(f"expected an HTTPException, found {type(error).__name__}")
-        return Problem(error.status_code, str(error.detail), dict(error.headers or {})).response()
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = _allowed(app, request.url.path) or headers.get("Allow", "")
+        return Problem(error.status_code, str(error.detail), headers).response()
 
     async def invalid(_: Request, error: Exception) -> Response:
         if not isinstance(error, RequestValidationError):
@@ -102,6 +106,12 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(Exception, defect)
+
+
+def _allowed(app: FastAPI, path: str) -> str:
+    """Every method of a path, as its routes together have them."""
+    found = [methods for template, methods in app.openapi()["paths"].items() if compile_path(template)[0].match(path)]
+    return ", ".join(sorted(method.upper() for methods in found[:1] for method in methods))
 
 
 def _invalid(error: RequestValidationError) -> Problem:
