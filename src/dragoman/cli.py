@@ -416,7 +416,13 @@ def mcp(profile: str | None, embedder: str | None, **given: Any) -> None:
 @click.option(
     "--profile", "profiles", multiple=True, metavar="NAME|FILE", help="A profile to serve; more side by side."
 )
-@click.option("--index", "indexes", multiple=True, metavar="DIR", help="One index for all profiles, or one for each.")
+@click.option(
+    "--index",
+    "indexes",
+    multiple=True,
+    metavar="DIR|ADDRESS",
+    help="One index or engine for all profiles, or one for each.",
+)
 @_model
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")

@@ -144,7 +144,7 @@ async def feedback(request: Request, body: FeedbackBody) -> Response:
         raise Problem(409, "this service keeps no feedback; start it with --feedback FILE")
     desk = service.desk(body.profile)
     masked = Masking(desk.profile.masking)(body.question)
-    if desk.index is not None and await asyncio.to_thread(desk.index.document, body.doc_id) is None:
+    if desk.corpus is not None and not await asyncio.to_thread(desk.corpus.holds, body.doc_id):
         raise Problem(404, f"the index of {desk.name!r} has no document {body.doc_id[:80]!r}")
     row = {"question": masked, "doc_id": body.doc_id, "rank": body.rank, "profile": desk.name}
     await asyncio.to_thread(service.clicks.keep, row, body.helped)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from dragoman.errors import MissingExtraError
 from dragoman.profile import load_profile
-from dragoman.retrievers import open_index
+from dragoman.serve.corpus import look_at
 from dragoman.serve.settings import Limits, Settings, Table, pair_up, read_keys
 
 
@@ -99,4 +99,4 @@ def _look_at(table: Table) -> None:
     """Open what a table names, so that a mistake is told before the server starts."""
     load_profile(table.profile)
     if table.index:
-        open_index(table.index).close()
+        look_at(table.index)

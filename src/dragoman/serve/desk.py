@@ -13,14 +13,14 @@ from dragoman.llm.open import innermost, warm
 from dragoman.profile import Profile, load_profile
 from dragoman.profile_steps import Parts, flat, open_model
 from dragoman.protocols import LLM
-from dragoman.retrievers import open_index
-from dragoman.retrievers.embedded import EmbeddedIndex
 from dragoman.rewriters.lexicon import Lexicon
 from dragoman.serve.changes import Changes, Replies, Told
+from dragoman.serve.corpus import Corpus
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.problems import Problem
 from dragoman.serve.settings import Table
 from dragoman.telemetry import Listener, log
+from dragoman.tracing import from_environment
 
 VARIANTS_KEPT = 32
 
@@ -33,43 +33,43 @@ class Desk:
         raw: the same without any rewriting; nobody is told of its questions.
         lexicon: the profile's, read once.
         llm: the rewriting model; None where the profile has none.
-        index: None where there is nothing to search.
+        corpus: None where there is nothing to search.
     """
 
     def __init__(
         self,
         profile: Profile,
-        index: EmbeddedIndex | None = None,
+        corpus: Corpus | None = None,
         llm: LLM | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
-        self.profile, self.index, self.llm = profile, index, llm
+        self.profile, self.corpus, self.llm = profile, corpus, llm
         self.lexicon: Lexicon | None = profile.lexicon()
         self._listeners = tuple(listeners)
         self._replies = Replies()
         self._variants: OrderedDict[Changes, Dragoman] = OrderedDict()
-        vocabulary = index.vocabulary if index else None
-        self._parts = Parts(retrievers=index.retrievers if index else (), vocabulary=vocabulary, llm=llm)
+        vocabulary = corpus.vocabulary if corpus else None
+        self._parts = Parts(retrievers=corpus.retrievers if corpus else (), vocabulary=vocabulary, llm=llm)
         self.hall = profile.build(self._parts, listeners=self._listeners)
         self._parts = replace(self._parts, writer=self.hall.writer)
         self.raw = replace(profile, steps=()).build(replace(self._parts, llm=None, models=False))
 
     @classmethod
-    async def open(cls, table: Table, index: EmbeddedIndex | None, metrics: Metrics) -> Self:
+    async def open(cls, table: Table, corpus: Corpus | None, metrics: Metrics) -> Self:
         """The desk of a table, its model's client built and its embedder loaded.
 
         Raises:
-            ProfileError, IndexStateError: one of them cannot be used.
+            ProfileError: the profile cannot be used.
         """
         profile = load_profile(table.profile)
         name = table.model or profile.rewrite_model
         llm = open_model(name, profile) if name else None
         if llm is not None:
             await warm(llm)
-        desk = cls(profile, index, llm, [metrics.listener(profile.name)])
-        if index is not None:
+        desk = cls(profile, corpus, llm, [metrics.listener(profile.name), *from_environment()])
+        if corpus is not None:
             await desk.raw.asearch("the first question must not wait for files to be read", 1)
-            log.info("profile %s over %s documents is ready", profile.name, len(index))
+            log.info("profile %s over %s documents is ready", profile.name, corpus.documents)
         return desk
 
     @property
@@ -126,14 +126,5 @@ class Desk:
         closing = getattr(innermost(self.llm), "aclose", None) if self.llm else None
         if closing is not None:
             await closing()
-        if self.index is not None:
-            self.index.close()
-
-
-def open_indexes(tables: Sequence[Table]) -> dict[str, EmbeddedIndex]:
-    """Every index of the tables once, however many profiles stand over it.
-
-    Raises:
-        IndexStateError: one cannot be opened.
-    """
-    return {path: open_index(path) for path in dict.fromkeys(table.index for table in tables if table.index)}
+        if self.corpus is not None:
+            self.corpus.close()

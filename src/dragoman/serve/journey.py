@@ -44,7 +44,7 @@ def journey_data(desk: Desk, result: Result, raw: Sequence[Hit]) -> dict[str, An
     return {
         **data,
         "profile": desk.name,
-        "documents": len(desk.index) if desk.index else None,
+        "documents": desk.corpus.documents if desk.corpus else None,
         "rankings": [_ranking(ranking, result) for ranking in result.rankings],
         "raw": [_brief(hit, rank) for rank, hit in enumerate(raw[:SHOWN], start=1)],
     }
@@ -78,7 +78,7 @@ def _counted(text: str, desk: Desk) -> Iterator[tuple[str, int | None]]:
     for match in _WORD.finditer(text):
         if match.start() > at:
             yield text[at : match.start()], None
-        telling = desk.index is not None and fold(match[0]) not in stop
+        telling = desk.corpus is not None and fold(match[0]) not in stop
         yield match[0], _documents(desk, match[0]) if telling else None
         at = match.end()
     if at < len(text):
@@ -86,11 +86,11 @@ def _counted(text: str, desk: Desk) -> Iterator[tuple[str, int | None]]:
 
 
 def _documents(desk: Desk, word: str) -> int:
-    return desk.index.document_frequency(word) if desk.index is not None else 0
+    return desk.corpus.frequency(word) if desk.corpus is not None else 0
 
 
 def _language(desk: Desk) -> str:
-    return desk.index.language if desk.index is not None else "en"
+    return desk.corpus.language if desk.corpus is not None else "en"
 
 
 class _Marks:

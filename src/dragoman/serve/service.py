@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.serve.clicks import Clicks
-from dragoman.serve.desk import Desk, open_indexes
+from dragoman.serve.corpus import open_corpora
+from dragoman.serve.desk import Desk
 from dragoman.serve.door import Counter
 from dragoman.serve.learned import LearnedFile
 from dragoman.serve.metrics import Metrics
 from dragoman.serve.problems import Problem
 from dragoman.serve.proposals import Proposals
-from dragoman.serve.settings import Settings
+from dragoman.serve.settings import ServiceError, Settings
 
 
 @dataclass(slots=True)
@@ -42,13 +43,14 @@ class Service:
         """Open every table.
 
         Raises:
-            ProfileError, IndexStateError: one cannot be used; or two profiles have one name.
+            ProfileError, IndexStateError, RetrievalError: one cannot be used.
+            ServiceError: two profiles have one name.
         """
-        indexes = open_indexes(self.settings.tables)
+        corpora = await open_corpora(self.settings.tables)
         for table in self.settings.tables:
-            desk = await Desk.open(table, indexes.get(table.index), self.metrics)
+            desk = await Desk.open(table, corpora.get(table.index), self.metrics)
             if desk.name in self.desks:
-                raise Problem(500, f"two profiles are called {desk.name!r}; give one another `name`")
+                raise ServiceError(f"two profiles are called {desk.name!r}; give one another `name`")
             self.desks[desk.name] = desk
 
     async def close(self) -> None:
@@ -80,7 +82,7 @@ class Service:
             "ready": bool(self.desks) and not self.counter.draining,
             "in_flight": self.counter.now,
             "profiles": {
-                name: {"documents": len(desk.index) if desk.index else None, "breaker": desk.breaker or None}
+                name: {"documents": desk.corpus.documents if desk.corpus else None, "breaker": desk.breaker or None}
                 for name, desk in self.desks.items()
             },
         }

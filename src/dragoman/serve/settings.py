@@ -28,7 +28,8 @@ class Table:
 
     Attributes:
         profile: a shipped name, or the path of a TOML file.
-        index: a directory made by `dragoman index`; empty: nothing to search, for rewriting alone.
+        index: a directory made by `dragoman index`, or an engine's address; empty: nothing to search, for
+            rewriting alone.
         model: the rewriting model instead of the profile's; empty: the profile's.
     """
 

@@ -65,7 +65,7 @@ def _profile_data(desk: Desk) -> dict[str, Any]:
         "about": profile.about,
         "asker": profile.setting.asker,
         "corpus": profile.setting.corpus,
-        "documents": len(desk.index) if desk.index else None,
+        "documents": desk.corpus.documents if desk.corpus else None,
         "language": {"question": profile.language.question, "corpus": profile.language.corpus},
         "steps": list(desk.steps),
         "retrievers": [retriever.name for retriever in desk.hall.retrievers],

@@ -7,7 +7,7 @@ const PATTERNS = { words: "", meaning: "striped" };
 export const colour = (place) => `var(--s${place === 0 ? 0 : ((place - 1) % (COLOURS - 1)) + 1})`;
 
 /** The class that shows a retriever. */
-export const pattern = (retriever) => PATTERNS[retriever] ?? "dotted";
+export const pattern = (retriever) => PATTERNS[retriever.split(".").at(-1)] ?? "dotted"; // an engine's are "name.words"
 
 const ORIGINS = {
   question: "as asked", rewritten: "noise taken out", expanded: "lexicon words added", rephrase: "said again by the model",

@@ -1,0 +1,92 @@
+"""What is searched: an index in a directory, or an engine at an address; what the page asks of either."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from dragoman.protocols import Retriever
+from dragoman.retrievers import open_index
+from dragoman.retrievers.engines import is_address, open_engine
+from dragoman.serve.settings import ServiceError, Table
+from dragoman.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """An open corpus.
+
+    Attributes:
+        documents: how many there are.
+        frequency: in how many of them a word stands, in whatever inflection.
+        holds: whether there is a document of this id; an engine is not asked and every id is taken for one.
+        close: lets go of files; an engine's connections are closed with its retrievers.
+    """
+
+    retrievers: tuple[Retriever, ...]
+    vocabulary: Vocabulary
+    language: str
+    documents: int
+    frequency: Callable[[str], int]
+    holds: Callable[[str], bool]
+    close: Callable[[], None]
+
+    @classmethod
+    async def open(cls, place: str) -> Self:
+        """The corpus in a directory or at an address.
+
+        Raises:
+            IndexStateError: the directory cannot be opened as an index.
+            RetrievalError: the engine cannot be reached; MissingExtraError: its client is not installed.
+        """
+        if is_address(place):
+            engine = open_engine(place)
+            counted = engine.vocabulary()
+            words = await counted if inspect.isawaitable(counted) else counted
+            frequency, documents = words.document_frequency, words.documents
+            return cls(tuple(engine.retrievers), words, words.language, documents, frequency, _anything, _nothing)
+        index = open_index(place)
+        return cls(
+            tuple(index.retrievers),
+            index.vocabulary,
+            index.language,
+            len(index),
+            index.document_frequency,
+            lambda doc_id: index.document(doc_id) is not None,
+            index.close,
+        )
+
+
+async def open_corpora(tables: Sequence[Table]) -> dict[str, Corpus]:
+    """Every corpus of the tables once, however many profiles stand over it.
+
+    Raises:
+        IndexStateError, RetrievalError: one cannot be opened.
+    """
+    places = dict.fromkeys(table.index for table in tables if table.index)
+    return {place: await Corpus.open(place) for place in places}
+
+
+def look_at(place: str) -> None:
+    """See that there is something to open, so that a mistake is told before the server starts.
+
+    Raises:
+        IndexStateError, ServiceError, MissingExtraError: there is not.
+    """
+    if not is_address(place):
+        open_index(place).close()
+        return
+    try:
+        open_engine(place)
+    except ValueError as exc:
+        raise ServiceError(str(exc)) from exc
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
+def _nothing() -> None:
+    """There is nothing to let go of."""
