@@ -140,17 +140,16 @@ def timed(work: Callable[[str], object], asked: Sequence[str]) -> tuple[float, f
 
 
 def imported() -> tuple[float, float]:
-    """Milliseconds of a bare interpreter, and of one that imports the package; medians of ten."""
+    """Milliseconds of a bare interpreter, and of one that imports the package; in turns, medians of ten."""
 
     def run(code: str) -> float:
-        took = []
-        for _ in range(10):
-            began = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603  our own interpreter
-            took.append((time.perf_counter() - began) * 1000)
-        return statistics.median(took)
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603  our own interpreter
+        return (time.perf_counter() - began) * 1000
 
-    return run("pass"), run("import dragoman")
+    pairs = [(run("pass"), run("import dragoman")) for _ in range(11)][1:]
+    bare, package = zip(*pairs, strict=True)
+    return statistics.median(bare), statistics.median(package)
 
 
 def lines(given: argparse.Namespace) -> Iterator[str]:
