@@ -43,6 +43,8 @@ def serve(settings: Settings, workers: int = 1) -> None:
         ProfileError, IndexStateError: a profile or an index cannot be used.
         SystemExit: the address is taken.
     """
+    # The embedder of each worker takes its share of the processors; more threads would spin while they wait.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, processors() // workers)))
     if threading.current_thread() is threading.main_thread():
         # uvicorn raises the signal again once everything is done; by then there is nothing left to do.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -70,6 +72,11 @@ def _side_by_side(settings: Settings, workers: int) -> None:
         listening = config.bind_socket()
         _announce(settings.host, listening.getsockname()[1])
         Multiprocess(config, sockets=[listening]).run()
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _announce(host: str, port: int) -> None:
