@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from dragoman import cli_batch, cli_learn
+from dragoman import cli_batch, cli_cache, cli_learn
 from dragoman.errors import DragomanError, MissingExtraError, QuestionError, RewriteError
 
 PROFILE = "default"
@@ -458,6 +458,7 @@ def serve(shows_example: bool, **given: Any) -> None:
 
 
 main.add_command(cli_batch.batch)
+main.add_command(cli_cache.cache)
 main.add_command(cli_learn.learn)
 main.add_command(cli_learn.memory)
 
