@@ -281,7 +281,8 @@ def _aside_of(retriever: Retriever) -> Aside:
 
 
 async def _call(retriever: Retriever, search: Search, depth: int, filters: Metadata) -> Ranking:
-    if inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(type(retriever).__call__):
+    coroutine = inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(type(retriever).__call__)
+    if coroutine or getattr(retriever, "asynchronous", False):
         given: Ranking | Awaitable[Ranking] = retriever(search, depth, filters)
     else:
         given = await _aside_of(retriever)(retriever, search, depth, filters)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from dragoman.errors import RetrievalError
 from dragoman.retrievers import CallableRetriever
+from dragoman.search import Pool
 from dragoman.testing import SAMPLE, check_retriever
 from dragoman.types import Hit, Ranking, Search
 
@@ -66,6 +68,25 @@ def test_a_function_with_filters_is_given_them() -> None:
 
     ask(find, state="North")
     assert given == [{"state": "North"}]
+
+
+async def test_a_coroutine_function_is_asked_on_the_loop_and_a_plain_one_beside_it() -> None:
+    ran: list[bool] = []
+    main = threading.current_thread()
+
+    async def asked(text: str, depth: int) -> list[str]:
+        ran.append(threading.current_thread() is main)
+        return ["a"]
+
+    def plain(text: str, depth: int) -> list[str]:
+        ran.append(threading.current_thread() is main)
+        return ["a"]
+
+    for find in (asked, plain):
+        pool = Pool([CallableRetriever(find, "mine")], 5, {})
+        rankings, failures = await pool.rankings([Search("stop")])
+        assert (len(rankings), failures) == (1, ())
+    assert ran == [True, False]
 
 
 def test_a_third_parameter_with_a_default_is_the_functions_own() -> None:

@@ -23,12 +23,15 @@ class CallableRetriever:
             `doc_id` (or `_id`, `id`) and perhaps `score`, `title`, `text`, `metadata`. One that comes
             without a score counts by its place: the last 1, the one before it 2.
         name: the function's own where none is given.
-        inline: it waits for nothing and may be called where it stands; else it is given a thread.
+        inline: it waits for nothing and may be called where it stands; else a plain function is given
+            a thread, and a coroutine function needs none.
     """
 
     def __init__(self, find: Find, name: str = "", *, inline: bool = False) -> None:
         self.name = name or getattr(find, "__name__", type(find).__name__)
         self.inline = inline
+        called = getattr(find, "__call__", None)  # noqa: B004 - an object's own method is looked at
+        self.asynchronous = inspect.iscoroutinefunction(find) or inspect.iscoroutinefunction(called)
         self._find = find
         self._takes_filters = _takes_three(find)
 
