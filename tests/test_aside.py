@@ -31,10 +31,10 @@ async def test_what_it_raises_comes_back() -> None:
     assert await aside(lambda x: x, 7) == 7
 
 
-async def test_one_thread_serves_calls_that_come_one_after_another() -> None:
+async def test_a_few_threads_serve_calls_that_come_one_after_another() -> None:
     aside = Aside("a")
     names = {await aside(threading.get_ident) for _ in range(50)}
-    assert len(names) <= 2  # a thread may be on its way back to the queue when the next call comes
+    assert len(names) <= 10  # a thread may be on its way back to the queue when the next call comes
 
 
 async def test_calls_that_hang_leave_others_their_threads_and_the_crowded_wait() -> None:
