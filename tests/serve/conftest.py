@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from small_service import DOCUMENTS, QUESTIONS, REPLIES, opened
+from the_page import ARGUMENTS, CHROMIUM, DESK, LEARNED, REPORT, Open, Page
 
 from dragoman.retrievers import build_index
 from dragoman.serve.app import make_app
@@ -78,3 +79,73 @@ def _served(app: FastAPI) -> Iterator[str]:
 def serving() -> Serving:
     """Serve an application on a real socket; gives its address."""
     return _served
+
+
+# --- the page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, headless."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 'dragoman[dev]'")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("page")
+
+
+@pytest.fixture(scope="module")
+def service(folder: Path, kept: Path) -> Settings:
+    (kept / "learned.txt").write_text(LEARNED)
+    (kept / "effect.html").write_text(REPORT)
+    index, model = str(folder / "index"), f"replay:{folder / 'replies.jsonl'}"
+    return Settings(
+        (Table("road-law", index, model), Table("default", index)),
+        feedback=str(kept / "clicks.jsonl"),
+        proposals=str(kept / "proposals.jsonl"),
+        learned=str(kept / "learned.txt"),
+        report=str(kept / "effect.html"),
+        questions=str(folder / "questions.jsonl"),
+    )
+
+
+@pytest.fixture(scope="module")
+def address(service: Settings, serving: Any) -> Iterator[str]:
+    with serving(make_app(service)) as address:
+        yield address
+
+
+@pytest.fixture
+def show(browser: Any, address: str) -> Iterator[Open]:
+    """Open the page at a place; at the end nothing may have gone wrong in it or come from elsewhere."""
+    wrong: list[str] = []
+    contexts: list[Any] = []
+
+    def visit(
+        place: str = "", *, viewport: dict[str, int] = DESK, scheme: str = "light", at: str = "", bad: str = ""
+    ) -> Page:
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        home = at or address
+
+        def said(message: Any) -> None:
+            if message.type in ("error", "warning") and not (bad and bad in message.text):
+                wrong.append(f"{message.type}: {message.text}")
+
+        page.on("console", said)
+        page.on("pageerror", lambda error: wrong.append(f"uncaught: {error}"))
+        page.on("request", lambda request: None if request.url.startswith(home) else wrong.append(request.url))
+        page.goto(f"{home}/#/{place}")
+        page.wait_for_selector("main > *:not(.blank)")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []

@@ -17,8 +17,8 @@ from dragoman.errors import LLMUnavailable, RetrievalError
 from dragoman.learn import read_pairs
 from dragoman.profile import open_dragoman
 from dragoman.record import result_data
+from dragoman.serve.answers import AskAnswer, ExplainAnswer, RewriteAnswer, SearchAnswer
 from dragoman.serve.app import make_app
-from dragoman.serve.bodies import AskAnswer, ExplainAnswer, RewriteAnswer, SearchAnswer
 from dragoman.serve.settings import Settings
 from dragoman.testing import ScriptedModel
 from dragoman.types import Metadata, Ranking, Search

@@ -90,7 +90,9 @@ async def test_names_served_here_examples_and_problems_are_told(client: httpx.As
     told = (await client.get("/openapi.json")).json()
     search = told["components"]["schemas"]["SearchBody"]["properties"]
     assert search["profile"]["anyOf"][0]["enum"] == ["road-law", "default"]
-    assert "rephrase" in search["steps"]["anyOf"][0]["items"]["enum"]
+    steps = search["steps"]["anyOf"][0]["items"]["enum"]
+    assert "lexicon" in steps
+    assert "rephrase" not in steps  # one of the two profiles has it not
     operation = told["paths"]["/v1/search"]["post"]
     assert "raw" in operation["requestBody"]["content"]["application/json"]["examples"]
     for status in ("401", "413", "422", "429", "502", "503"):

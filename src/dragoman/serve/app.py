@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 import dragoman
 from dragoman.serve import asking, metrics, page, workshop
-from dragoman.serve.bodies import ProblemData
+from dragoman.serve.answers import ProblemData
 from dragoman.serve.door import Door
 from dragoman.serve.draining import told_to_stop
 from dragoman.serve.problems import handle_problems

@@ -13,19 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from dragoman.record import answer_data, result_data, rewriting_data
 from dragoman.rewriters.masking import Masking
 from dragoman.serve import events
-from dragoman.serve.bodies import (
-    AskAnswer,
-    AskBody,
-    Asking,
-    ExplainAnswer,
-    ExplainBody,
-    FeedbackAnswer,
-    FeedbackBody,
-    RewriteAnswer,
-    RewriteBody,
-    SearchAnswer,
-    SearchBody,
-)
+from dragoman.serve.answers import AskAnswer, ExplainAnswer, FeedbackAnswer, RewriteAnswer, SearchAnswer
+from dragoman.serve.bodies import AskBody, Asking, ExplainBody, FeedbackBody, RewriteBody, SearchBody
 from dragoman.serve.changes import Changes, rule_of
 from dragoman.serve.journey import RAW_DEPTH, journey_data
 from dragoman.serve.problems import MEDIA_TYPE, TITLES, Problem

@@ -24,7 +24,8 @@ from dragoman.dragoman import DEPTH, Dragoman
 from dragoman.errors import DragomanError
 from dragoman.profile import Profile, load_profile, open_dragoman
 from dragoman.record import result_data, rewriting_data, rewriting_tree, tree
-from dragoman.serve.bodies import MOST_DEPTH, MOST_TURNS, FailureData, RewriteAnswer, SearchAnswer, Turn
+from dragoman.serve.answers import FailureData, RewriteAnswer, SearchAnswer
+from dragoman.serve.bodies import MOST_DEPTH, MOST_TURNS, Turn
 from dragoman.serve.settings import KEYS, ServiceError, is_loopback, read_keys
 from dragoman.types import Message, Question
 

@@ -15,17 +15,9 @@ from dragoman.learn import Status
 from dragoman.rewriters.entries import keys
 from dragoman.rewriters.guard_rules import Rule
 from dragoman.search import ByLength, Weights
+from dragoman.serve.answers import LearnedAnswer, LearnedAnswers, ProposalAnswer, ProposalsAnswer
 from dragoman.serve.asking import answers, problems, said, service_of
-from dragoman.serve.bodies import (
-    DecisionBody,
-    GuardBody,
-    LearnedAnswer,
-    LearnedAnswers,
-    ProposalAnswer,
-    ProposalBody,
-    ProposalsAnswer,
-    ReviewBody,
-)
+from dragoman.serve.bodies import DecisionBody, GuardBody, ProposalBody, ReviewBody
 from dragoman.serve.changes import Changes, entry_of, rule_of
 from dragoman.serve.desk import Desk
 from dragoman.serve.learned import LearnedFile
