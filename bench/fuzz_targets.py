@@ -86,7 +86,7 @@ def rules(data: bytes) -> None:
     text = _text(data)[:4000]
     cleaned = _rules().clean(text)
     claim(_rules().clean(cleaned.text).text == cleaned.text, "cleaned twice is not cleaned once")
-    claim(set(identifiers(text)) == set(identifiers(cleaned.text)), "an identifier is gone")
+    claim(all(each in cleaned.text for each in identifiers(text)), "an identifier is gone")
     claim(re.findall(r"\d+", text) == re.findall(r"\d+", cleaned.text), "a number is gone")
     claim(bool(cleaned.text.strip()) or not text.strip(), "nothing is left")
 

@@ -126,7 +126,8 @@ def _pass(text: str, cut: Sequence[Sentence], noise: Noise) -> tuple[str, list[R
         else:
             cuts = list(_cuts(text, cleaning, ends=number == kept[-1]))
         for start, end, rule, source in sorted(cuts):
-            parts.append(text[at:start])
+            joins = start > 0 and text[start - 1].isalnum() and text[end : end + 1].isalnum()  # "B2,uh,3" is not B23
+            parts += [text[at:start], " " if joins else ""]
             hits.append(RuleHit(rule, text[start:end].strip(), "", source))
             at = end
     return "".join([*parts, text[at:]]).strip() if kept else "", hits
@@ -147,10 +148,10 @@ def _cuts(text: str, cleaning: Cleaning, ends: bool) -> Iterator[tuple[int, int,
     """The characters that go from a sentence of which something stays: (from, to, rule, source)."""
     pieces, count = cleaning.pieces, len(cleaning.pieces)
     for first, last, phrase in cleaning.removals:
-        if first >= cleaning.last or pieces[first].mark:  # the space before it goes with it
+        if first and (first >= cleaning.last or last == count or pieces[first].mark):  # the space before it goes along
             start, end = pieces[first - 1].end, pieces[last - 1].end
         else:
-            start, end = pieces[first].start, pieces[last].start
+            start, end = pieces[first].start, pieces[last].start if last < count else pieces[-1].end
         yield start, end, phrase.group.id, phrase.source
     if cleaning.framed and ends and cleaning.stop < count:
         stop = "".join(text[piece.start : piece.end] for piece in pieces[cleaning.stop :])
