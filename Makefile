@@ -30,9 +30,11 @@ hostile: $(INSTALLED)  ## every fault, beside the peers in environments of their
 	$(BIN)/python -m bench.hostile
 
 soak: $(INSTALLED)  ## ten thousand questions among random faults
-	$(BIN)/python -m bench.soak
+	$(BIN)/python -m bench.soak --out docs/reliability.md
+	$(BIN)/python -m bench.kill
 
 fuzz: $(INSTALLED)  ## the readers of replies, profiles and lexicons, fuzzed for a while
+	-$(BIN)/python -m pip install --quiet atheris  # guided by coverage with it, blind without
 	$(BIN)/python -m bench.fuzz
 
 clean:
