@@ -42,7 +42,7 @@ class Settings:
     fuse: Fusion = fusion.standardised
     pool: int = POOL
     seconds: float | None = 10.0
-    reserve: int = 0
+    reserve: int = 10
 
 
 class Dragoman:

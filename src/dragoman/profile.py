@@ -63,7 +63,7 @@ class Profile:
     hedge_after: float | None = None
     budget: float | None = 10.0
     weights: Weights = field(default_factory=Weights)
-    reserve: int = 0
+    reserve: int = 10
     memory: Path | None = None
     cache: Path | None = None
     masking: tuple[str, ...] = ()

@@ -87,7 +87,7 @@ KEYS: Mapping[str, Key | Section] = {
             "query": Key("number", "the rewritten or expanded question", 1.0, least=0.001),
             "origins": Key("numbers", "step that wrote a search -> factor on that search's weight", {}, least=0.0),
             "retrievers": Key("numbers", "retriever -> factor on its rankings", {}, least=0.0),
-            "reserve": Key("integer", "place below which the question's best hit is not pushed; 0: none", 0, least=0),
+            "reserve": Key("integer", "place below which the question's best hit is not pushed; 0: none", 10, least=0),
         },
     ),
     "memory": Section(

@@ -107,7 +107,7 @@ def test_weights_are_written_as_a_profile_reads_them() -> None:
     assert weights.retrievers == {"meaning": ByLength(0.2, 0.1, 0.5), "words": 3.0}
     assert tomllib.loads(as_toml(weights)) == {
         "weights": {
-            "question": 1.0, "asked": 1.0, "query": 1.0,
+            "question": 1.0, "asked": 0.5, "query": 1.0,
             "origins": {"re phrase": 0.5}, "retrievers": {"words": 3.0},
         }
     }  # fmt: skip
