@@ -1,4 +1,4 @@
-"""The rows of the effect table: which collection, which sides, which arms, and what issue 3 wants of them."""
+"""The rows of the effect table: which collection, which sides, which arms, and what is wanted of them."""
 
 from __future__ import annotations
 
