@@ -19,7 +19,6 @@ import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from dragoman import portal
@@ -29,7 +28,6 @@ from dragoman.retrievers.elastic_kinds import KINDS, MOST_HITS, Json, layout
 from dragoman.retrievers.engine import (
     MOST_WORDS,
     Embed,
-    EngineRetriever,
     Fields,
     QuestionVector,
     as_texts,
@@ -44,6 +42,7 @@ from dragoman.retrievers.engine import (
     vectors_of,
     vocabulary_of,
 )
+from dragoman.retrievers.ways import TwoWays
 from dragoman.text import words
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Vocabulary
@@ -54,7 +53,7 @@ _PAGE = 1_000
 _BATCH = 256
 
 
-class Elastic:
+class Elastic(TwoWays):
     """An index in Elasticsearch or OpenSearch.
 
     Args:
@@ -85,26 +84,6 @@ class Elastic:
         self._extra = kind
         self._question = None if embed is None else QuestionVector(embed)
         self._opened: Any = None
-
-    @cached_property
-    def words(self) -> EngineRetriever:
-        """By words: `NAME.words`."""
-        return EngineRetriever(f"{self.name}.words", self._words, self._close)
-
-    @cached_property
-    def meaning(self) -> EngineRetriever:
-        """By meaning: `NAME.meaning`; the cosine is the score.
-
-        Raises:
-            ValueError: no embedder was given.
-        """
-        vectors_of(self._question, f"{self.name}.meaning")
-        return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
-
-    @property
-    def retrievers(self) -> tuple[EngineRetriever, ...]:
-        """Words, and meaning where there is an embedder."""
-        return (self.words,) if self._question is None else (self.words, self.meaning)
 
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         clauses = self._weighted(search) if search.terms else self._whole(search)

@@ -64,10 +64,13 @@ class EngineRetriever:
     Args:
         fetch: gives the hits, ties at the cut settled; scores of 0 or less are left out here.
         close: closes the whole engine; may be called more than once.
+        by_meaning: it is to be given the text whose meaning is wanted, without the words added to it.
     """
 
-    def __init__(self, name: str, fetch: Fetch, close: Callable[[], Awaitable[None]]) -> None:
-        self.name, self._fetch, self._close = name, fetch, close
+    def __init__(
+        self, name: str, fetch: Fetch, close: Callable[[], Awaitable[None]], *, by_meaning: bool = False
+    ) -> None:
+        self.name, self._fetch, self._close, self.by_meaning = name, fetch, close, by_meaning
 
     @property
     def engine(self) -> object:

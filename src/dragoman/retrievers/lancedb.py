@@ -13,14 +13,12 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from functools import cached_property
 from typing import Any
 
 from dragoman import portal
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
-    EngineRetriever,
     Fields,
     QuestionVector,
     asked_words,
@@ -34,6 +32,7 @@ from dragoman.retrievers.engine import (
     vectors_of,
     vocabulary_of,
 )
+from dragoman.retrievers.ways import TwoWays
 from dragoman.text import LANGUAGES
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Vocabulary
@@ -42,7 +41,7 @@ _BATCH = 2_048  # each becomes a fragment on disk
 _FRESH = timedelta(seconds=5)  # how long another process's writes may go unseen
 
 
-class LanceDB:
+class LanceDB(TwoWays):
     """A table in LanceDB.
 
     Args:
@@ -67,26 +66,6 @@ class LanceDB:
         self._question = None if embed is None else QuestionVector(embed)
         self._database: Any = None  # the client's own types are partly missing
         self._opened: Any = None
-
-    @cached_property
-    def words(self) -> EngineRetriever:
-        """By words: `NAME.words`."""
-        return EngineRetriever(f"{self.name}.words", self._words, self._close)
-
-    @cached_property
-    def meaning(self) -> EngineRetriever:
-        """By meaning: `NAME.meaning`; the cosine is the score.
-
-        Raises:
-            ValueError: no embedder was given.
-        """
-        vectors_of(self._question, f"{self.name}.meaning")
-        return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
-
-    @property
-    def retrievers(self) -> tuple[EngineRetriever, ...]:
-        """Words, and meaning where there is an embedder."""
-        return (self.words,) if self._question is None else (self.words, self.meaning)
 
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         asked = asked_words(search, self.language)

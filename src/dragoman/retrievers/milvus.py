@@ -35,6 +35,7 @@ from dragoman.retrievers.engine import (
     vectors_of,
     vocabulary_of,
 )
+from dragoman.retrievers.ways import TwoWays
 from dragoman.text import stemmer, stems
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Vocabulary
@@ -47,7 +48,7 @@ _BATCH = 512
 _PAGE = 1_000
 
 
-class Milvus:
+class Milvus(TwoWays):
     """A collection in Milvus.
 
     Milvus takes a search by words as text alone. A word that weighs more is sent more often, up to ten
@@ -77,21 +78,6 @@ class Milvus:
         self._opened: Any = None
 
     @cached_property
-    def words(self) -> EngineRetriever:
-        """By words: `NAME.words`."""
-        return EngineRetriever(f"{self.name}.words", self._words, self._close)
-
-    @cached_property
-    def meaning(self) -> EngineRetriever:
-        """By meaning: `NAME.meaning`; the cosine is the score.
-
-        Raises:
-            ValueError: no embedder was given.
-        """
-        vectors_of(self._question, f"{self.name}.meaning")
-        return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
-
-    @cached_property
     def fused(self) -> EngineRetriever:
         """By both in one call, fused by Milvus: `NAME.fused`, instead of the other two.
 
@@ -103,11 +89,6 @@ class Milvus:
         """
         vectors_of(self._question, f"{self.name}.fused")
         return EngineRetriever(f"{self.name}.fused", self._fused, self._close)
-
-    @property
-    def retrievers(self) -> tuple[EngineRetriever, ...]:
-        """Words, and meaning where there is an embedder."""
-        return (self.words,) if self._question is None else (self.words, self.meaning)
 
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         text = self._asked(search)

@@ -21,14 +21,12 @@ import json
 import math
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dragoman import portal
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import (
     Embed,
-    EngineRetriever,
     Fields,
     QuestionVector,
     as_texts,
@@ -40,6 +38,7 @@ from dragoman.retrievers.engine import (
     vectors_of,
 )
 from dragoman.retrievers.postgres_sql import SHARES, bare, layout, quoted
+from dragoman.retrievers.ways import TwoWays
 from dragoman.text import LANGUAGES, terms
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Phrase, PhraseKind, Vocabulary
@@ -54,7 +53,7 @@ _RARITIES_KEPT = 50_000
 _BATCH = 256
 
 
-class Postgres:
+class Postgres(TwoWays):
     """A table in a PostgreSQL database.
 
     Args:
@@ -81,26 +80,6 @@ class Postgres:
         self._idle: list[psycopg.AsyncConnection[Any]] = []
         self._places = asyncio.Semaphore(CONNECTIONS)
         self._rarities: dict[str, float] = {}
-
-    @cached_property
-    def words(self) -> EngineRetriever:
-        """By words: `NAME.words`."""
-        return EngineRetriever(f"{self.name}.words", self._words, self._close)
-
-    @cached_property
-    def meaning(self) -> EngineRetriever:
-        """By meaning: `NAME.meaning`; the cosine is the score.
-
-        Raises:
-            ValueError: no embedder was given.
-        """
-        vectors_of(self._question, f"{self.name}.meaning")
-        return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
-
-    @property
-    def retrievers(self) -> tuple[EngineRetriever, ...]:
-        """Words, and meaning where there is an embedder."""
-        return (self.words,) if self._question is None else (self.words, self.meaning)
 
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         asked = asked_words(search, self.language)

@@ -34,6 +34,7 @@ from dragoman.retrievers.engine import (
     vocabulary_of,
 )
 from dragoman.retrievers.sparse import SAMPLED, average_length, of_document, of_search
+from dragoman.retrievers.ways import TwoWays
 from dragoman.types import Hit, Metadata, Search
 from dragoman.vocabulary import Vocabulary
 
@@ -49,7 +50,7 @@ _IDS = uuid.UUID("6b1f6c55-0a3e-4a1c-9a53-5d2c7d0f3c11")  # Qdrant's ids are num
 _BATCH = 128
 
 
-class Qdrant:
+class Qdrant(TwoWays):
     """A collection in Qdrant.
 
     Args:
@@ -77,21 +78,6 @@ class Qdrant:
         self._opened: AsyncQdrantClient | None = None
 
     @cached_property
-    def words(self) -> EngineRetriever:
-        """By words: `NAME.words`."""
-        return EngineRetriever(f"{self.name}.words", self._words, self._close)
-
-    @cached_property
-    def meaning(self) -> EngineRetriever:
-        """By meaning: `NAME.meaning`; the cosine is the score.
-
-        Raises:
-            ValueError: no embedder was given.
-        """
-        vectors_of(self._question, f"{self.name}.meaning")
-        return EngineRetriever(f"{self.name}.meaning", self._meaning, self._close)
-
-    @cached_property
     def fused(self) -> EngineRetriever:
         """By both in one call, fused by Qdrant: `NAME.fused`, instead of the other two.
 
@@ -103,11 +89,6 @@ class Qdrant:
         """
         vectors_of(self._question, f"{self.name}.fused")
         return EngineRetriever(f"{self.name}.fused", self._fused, self._close)
-
-    @property
-    def retrievers(self) -> tuple[EngineRetriever, ...]:
-        """Words, and meaning where there is an embedder."""
-        return (self.words,) if self._question is None else (self.words, self.meaning)
 
     async def _words(self, search: Search, depth: int, filters: Metadata) -> list[Hit]:
         return await self._found(self._sparse(search), self.fields.words, depth, filters)

@@ -41,6 +41,8 @@ def test_an_embedder_brings_the_ranking_by_meaning(toy: Embedder) -> None:
         if row.meaning:
             engine = open_engine(f"{kind}://host/db", embed=toy, name="law")
             assert [retriever.name for retriever in engine.retrievers] == ["law.words", "law.meaning"]
+            # Words that a lexicon adds must not be embedded: the pool gives these the text without them.
+            assert [getattr(each, "by_meaning", False) for each in engine.retrievers] == [False, True]
     with pytest.raises(ValueError, match="sqlite finds by words alone"):
         open_engine("sqlite:corpus.db", embed=toy)
 
