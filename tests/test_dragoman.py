@@ -13,6 +13,7 @@ import pytest
 from dragoman import fusion
 from dragoman.dragoman import Dragoman, Settings
 from dragoman.errors import LLMUnavailable, LLMUnreadable, QuestionError, RetrievalError
+from dragoman.protocols import Rewriter
 from dragoman.search import Weights, current_pool
 from dragoman.telemetry import Event
 from dragoman.types import Answer, Hit, Metadata, Outcome, Ranking, Rewriting, Search
@@ -174,6 +175,31 @@ def test_the_questions_own_best_keeps_its_reserved_place() -> None:
     for reserve, first in ((1, "s3"), (0, "s1")):
         hall = Dragoman([Words()], [Model(searches)], settings=Settings(fuse=fusion.rrf, reserve=reserve))
         assert hall.search("school").hits[0].doc_id == first
+
+
+def test_what_is_reserved_is_the_best_of_all_the_questions_own_rankings() -> None:
+    class Widen:
+        name = "widen"
+
+        def __call__(self, rewriting: Rewriting) -> Rewriting:
+            return rewriting.expand("school license license", (("license", 1.0),))
+
+    @dataclass
+    class Meaning(Words):
+        """Finds s1 for the question; the expanded query has the same meaning, so that this ranking is its own."""
+
+        name: str = "meaning"
+        by_meaning: bool = True
+
+        def __call__(self, search: Search, depth: int, filters: Metadata) -> Ranking:
+            scores = {"s1": 9.0, "s2": 1.0, "s3": 2.0} if search.text == "school" else {"s2": 9.0}
+            return Ranking(search, self.name, tuple(Hit(doc_id, score) for doc_id, score in scores.items()))
+
+    weights = Weights(query=5.0, retrievers={"words": 0.001})
+    rewriters: list[Rewriter] = [Widen(), Model(tuple(f"license {i}" for i in range(9)))]
+    for reserve, first in ((1, "s1"), (0, "s2")):
+        settings = Settings(fuse=fusion.rrf, weights=weights, reserve=reserve)
+        assert Dragoman([Words(), Meaning()], rewriters, settings=settings).search("school").hits[0].doc_id == first
 
 
 def test_weights_by_origin_reach_the_fusion() -> None:

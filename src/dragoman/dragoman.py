@@ -21,7 +21,7 @@ from dragoman.search import Pool, Weights, plan, pooled
 from dragoman.telemetry import Events, Listener, inside, told
 from dragoman.types import Answer, Failure, Hit, Question, Ranking, Result, Rewriting, Search
 
-Journey: TypeAlias = tuple[Rewriting, tuple[Search, ...], tuple[Ranking, ...], tuple[Failure, ...]]
+Journey: TypeAlias = tuple[Rewriting, tuple[Search, ...], tuple[Ranking, ...], tuple[Failure, ...], tuple[Ranking, ...]]
 DEPTH = 10  # hits given back
 POOL = 100  # hits a ranking brings into the fusion
 
@@ -118,11 +118,11 @@ class Dragoman:
         began = time.perf_counter()
         asked = Rewriting.of(question)
         with told(self.events, "question", question=asked.question) as known:
-            rewriting, searches, rankings, failures = await self._journey(asked, depth)
+            rewriting, searches, rankings, failures, own = await self._journey(asked, depth)
             if not rankings:
                 down = "; ".join(f"{f.retriever}: {f.reason}" for f in failures)
                 raise RetrievalError(f"no retriever answered: {down}")
-            hits = self.fuse(rankings)[: max(depth, 0)]
+            hits = self.fuse(rankings, own)[: max(depth, 0)]
             result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
             known.update(result=result, seconds=result.seconds)
         return result
@@ -134,9 +134,22 @@ class Dragoman:
             try:
                 rewriting = await self._rewrite_beside(asked, pool)
                 searches = plan(rewriting, settings.weights)
-                return rewriting, searches, *await pool.rankings(searches)
+                rankings, failures = await pool.rankings(searches)
+                return rewriting, searches, rankings, failures, await self._own(searches, pool)
             finally:
                 await pool.close()
+
+    async def _own(self, searches: Sequence[Search], pool: Pool) -> tuple[Ranking, ...]:
+        """The rankings of the question as asked, where it has a place to keep among other searches.
+
+        Looked up in the pool, not searched again: in the plan's rankings one of them may stand under
+        another search that came to the same.
+        """
+        asked = searches[0]
+        if not self.settings.reserve or len(searches) == 1 or asked.origin != "question":
+            return ()
+        own, _ = await pool.rankings([asked])
+        return own
 
     async def _rewrite_beside(self, asked: Rewriting, pool: Pool) -> Rewriting:
         rewriting = asyncio.create_task(self._finish(self.chain(asked)), name="dragoman rewriting")
@@ -147,14 +160,12 @@ class Dragoman:
         finally:
             rewriting.cancel()
 
-    def fuse(self, rankings: Sequence[Ranking]) -> tuple[Hit, ...]:
-        """Rankings -> one list; the best of the question as asked keeps its reserved place."""
+    def fuse(self, rankings: Sequence[Ranking], own: Sequence[Ranking] = ()) -> tuple[Hit, ...]:
+        """Rankings -> one list; what `own`, the question's, put first together keeps its reserved place."""
         settings = self.settings
         fused = settings.fuse(rankings, settings.weights.weigh)
-        if not settings.reserve:
-            return fused
-        own = settings.fuse([r for r in rankings if r.search.origin == "question"], settings.weights.weigh)
-        return fusion.reserve(fused, own[0].doc_id if own else None, settings.reserve)
+        best = settings.fuse(own, settings.weights.weigh) if own else ()
+        return fusion.reserve(fused, best[0].doc_id, settings.reserve) if best else fused
 
     def ask(self, question: Question | str, depth: int = DEPTH) -> Answer:
         """Question -> hits -> an answer that cites them; the passages themselves without a model.
