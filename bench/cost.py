@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.learned import OfEmbedder
 from dragoman import portal
 from dragoman.demo import example
 from dragoman.dragoman import Dragoman
@@ -102,7 +103,7 @@ def profile(entries: int, remembered: int, embedder: Drawn) -> Profile:
     store = KEPT / f"memory-{remembered}.sqlite"
     base = load_profile("default")
     if not store.exists():
-        memory = Memory(MemoryStore(store, base.name), _OfDrawn(embedder))
+        memory = Memory(MemoryStore(store, base.name), OfEmbedder(embedder))
         asked = questions(remembered)
         memory.remember((f"{text} {n}", (f"{text[:40]} search {n}",)) for n, text in enumerate(asked))
         memory.close()
@@ -110,23 +111,6 @@ def profile(entries: int, remembered: int, embedder: Drawn) -> Profile:
     at = next(n for n, step in enumerate(steps) if isinstance(step, StepUse) and step.use == "lexicon")
     steps.insert(at + 1, StepUse("memory"))
     return replace(base, lexicons=(lexicon(entries),), memory=store, steps=tuple(steps))
-
-
-class _OfDrawn:
-    """The embedder as the memory wants it."""
-
-    local = True
-
-    def __init__(self, embedder: Drawn) -> None:
-        self.name, self._embedder = embedder.name, embedder
-        self._kept: dict[str, NDArray[np.float32]] = {}
-
-    def prepare(self, texts: Sequence[str]) -> None:
-        self._kept = dict(zip(texts, self._embedder(texts), strict=True))
-
-    def __call__(self, text: str) -> NDArray[np.float32]:
-        kept = self._kept.get(text)
-        return self._embedder([text])[0] if kept is None else kept
 
 
 def timed(work: Callable[[str], object], asked: Sequence[str]) -> tuple[float, float]:

@@ -64,11 +64,6 @@ def default(_data: Path, _kept: Path) -> Profile:
     return load_profile("default")
 
 
-def road_law(_data: Path, _kept: Path) -> Profile:
-    """The road-law profile as it is shipped."""
-    return load_profile("road-law")
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One collection.

@@ -36,7 +36,7 @@ def from_jurisdictions(names: Sequence[str]) -> Callable[[Path, Path], Profile]:
             folder.mkdir(parents=True, exist_ok=True)
             pairs = list(pairs_of(data, names))
             learn(pairs, lexicon)
-            memory = Memory(MemoryStore(store, base.name), _OfEmbedder(load_embedder("default")))
+            memory = Memory(MemoryStore(store, base.name), OfEmbedder(load_embedder("default")))
             memory.remember((pair.question, pair.said) for pair in pairs)
             memory.close()
         steps = [step for step in base.steps if step != StepUse("memory")]
@@ -60,7 +60,7 @@ def pairs_of(data: Path, names: Sequence[str]) -> Iterator[Pair]:
             yield Pair(row["text"], said)
 
 
-class _OfEmbedder:
+class OfEmbedder:
     """An embedder as the memory wants it, many texts ahead at once."""
 
     local = True
@@ -71,9 +71,11 @@ class _OfEmbedder:
         self._kept: dict[str, NDArray[np.float32]] = {}
 
     def prepare(self, texts: Sequence[str]) -> None:
+        """Embed these in batches, ahead of their calls."""
         self._kept = dict(zip(texts, self._embedder(texts), strict=True))
 
     def __call__(self, text: str) -> NDArray[np.float32]:
+        """Shape (dimensions,), norm 1."""
         kept = self._kept.get(text)
         return self._embedder([text])[0] if kept is None else kept
 

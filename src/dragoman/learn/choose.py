@@ -11,15 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.learn.bags import Bags
 from dragoman.learn.translation import Floats, Keys, Links, at
-
-Flags: TypeAlias = NDArray[np.bool_]
 
 # On road_permit across jurisdictions .05 and .2 gain the same within .002 nDCG@10; .1 makes a shorter file than .05.
 LEAST_CHANCE = 0.1
