@@ -11,14 +11,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from dragoman import cli_batch, cli_cache, cli_learn
-from dragoman.errors import DragomanError, MissingExtraError, QuestionError, RewriteError
+from dragoman import cli_batch, cli_cache, cli_evaluate, cli_learn, cli_serve
+from dragoman.cli_progress import progress
+from dragoman.errors import DragomanError, QuestionError, RewriteError
 
 PROFILE = "default"
 
@@ -235,7 +235,7 @@ def index(sources: tuple[Path, ...], out: Path, embedder: str, language: str, ad
 
     from dragoman.retrievers.embedded import build_index
 
-    with _progress("indexing", "documents") as moved:
+    with progress("indexing", "documents") as moved:
         summary = build_index(
             sources,
             out,
@@ -285,90 +285,12 @@ def demo(out: Path | None) -> None:
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = out or Path(temporary) / "index"
-        with _progress("indexing", "documents") as moved:
+        with progress("indexing", "documents") as moved:
             done = example.build(folder, moved)
         click.echo(done)
         asyncio.run(show(folder))
     if out:
         click.echo(f'\nask your own:  dragoman search "..." --index {out} --profile {example.PROFILE}')
-
-
-_file = click.Path(path_type=Path)
-
-
-@main.command()
-@click.argument("collection", type=_file)
-@click.option(
-    "--arms", multiple=True, metavar="A,B", help="Arms beside raw: fused, local, cascade, STEP+STEP, replay:FILE."
-)
-@click.option("--index", "index", type=_file, help="The collection's index; built there when nothing is.")
-@click.option(
-    "--profile", default=PROFILE, show_default=True, metavar="NAME|FILE", help="Whose steps arms are made of."
-)
-@click.option("--model", metavar="SPEC", help="The rewriting model.")
-@click.option(
-    "--filter", "filters", multiple=True, metavar="metadata.KEY|KEY=VALUE", help="Search inside the question's own."
-)
-@click.option("--queries", type=_file, help="Another file of questions than queries.jsonl.")
-@click.option("--qrels", type=_file, help="Another file of judgments than qrels.tsv.")
-@click.option("--ceiling", type=_file, help="The same questions in the corpus's own words.")
-@click.option("--off-topic", type=_file, help="Questions that the corpus cannot answer.")
-@click.option("--json", "json", type=_file, help="Write every figure here.")
-@click.option("--report", type=_file, help="Write one self-contained HTML page here.")
-@click.option("--runs", type=_file, help="Write TREC runs into this folder.")
-@click.option("--fail-if", multiple=True, metavar="CONDITION", help='Exit 1 when it holds, as "lexicon.nDCG@10 < raw".')
-@click.option("--prices", metavar="IN/OUT", help="Price of a million tokens in and out.")
-@click.option("--noise", is_flag=True, help="Also put greetings and fillers into the questions.")
-@click.option("--unlabelled", is_flag=True, help="Compare without judgments.")
-@click.option("--tune", is_flag=True, help="Set weights on these questions, cross-validated.")
-@click.option("--guard", "guards", multiple=True, type=_file, help="A collection that tuned weights must not harm.")
-@click.option(
-    "--known-items", type=click.IntRange(0), default=200, show_default=True, help="Questions made from the corpus."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of intervals and p.")
-@click.option(
-    "--concurrency", type=click.IntRange(1), default=8, show_default=True, help="Questions at once for a model."
-)
-def evaluate(prices: str | None, **given: Any) -> None:
-    """Measure on your own questions whether rewriting pays, and say so in plain words.
-
-    COLLECTION is a folder of queries.jsonl and qrels.tsv (or TREC topics and qrels), or a file of raw and rewrite rows.
-    """
-    from dragoman.evaluate import Options, Prices, run_evaluate
-
-    given["arms"] = given["arms"] or ("raw",)
-    given["prices"] = _prices(prices, Prices) if prices else None
-    with _progress("measuring", "questions") as moved:
-        finished = run_evaluate(Options(**given, progress=lambda _, done, of: moved(done, of)))
-    click.echo(finished.text)
-    if finished.failures:
-        _fail("; ".join(finished.failures), 1)
-
-
-def _prices(text: str, kind: Callable[[float, float], Any]) -> Any:
-    try:
-        tokens_in, tokens_out = map(float, text.split("/"))
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not IN/OUT, as 0.25/1.25", param_hint="--prices") from None
-    return kind(tokens_in, tokens_out)
-
-
-@contextmanager
-def _progress(label: str, unit: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on stderr where that is a terminal; nothing where it is not."""
-    shown = sys.stderr.isatty()
-
-    def moved(done: int, total: int | None) -> None:
-        if shown:
-            share = f"{done / total:4.0%} " if total else ""
-            bar = "█" * int(30 * done / total) if total else ""
-            click.echo(f"\r{label} {share}{bar:<30} {done:,} {unit}", nl=False, err=True)
-
-    try:
-        yield moved
-    finally:
-        if shown:
-            click.echo("\r" + " " * 79 + "\r", nl=False, err=True)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -394,73 +316,13 @@ def _lines(path: Path) -> Iterator[str]:
                 yield line.strip()
 
 
-@main.command()
-@_profile
-@click.option(
-    "--index", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine, as postgresql://…"
-)
-@click.option("--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words.")
-@_model
-@click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead of standard input and output.")
-def mcp(profile: str | None, embedder: str | None, **given: Any) -> None:
-    """Offer `rewrite`, `search` and `explain` as tools over the Model Context Protocol."""
-    try:
-        from dragoman.serve.mcp import run_mcp
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("dragoman mcp", "mcp") from error
-    with suppress(KeyboardInterrupt):
-        asyncio.run(run_mcp(profile or PROFILE, embed=embedder, **given))
-
-
-@main.command()
-@click.option(
-    "--profile", "profiles", multiple=True, metavar="NAME|FILE", help="A profile to serve; more side by side."
-)
-@click.option(
-    "--index",
-    "indexes",
-    multiple=True,
-    metavar="DIR|ADDRESS",
-    help="One index or engine for all profiles, or one for each.",
-)
-@_model
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes on that port.")
-@click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="A page elsewhere that may ask.")
-@click.option(
-    "--concurrent", type=click.IntRange(1), default=64, show_default=True, help="Questions at once, a worker."
-)
-@click.option("--per-minute", type=click.IntRange(0), default=0, help="Questions a minute for a key; 0: no limit.")
-@click.option("--max-body", "most_bytes", type=click.IntRange(1_000), default=262_144, help="Bytes of a request.")
-@click.option("--feedback", metavar="FILE", help="Append hits that helped here, for `dragoman learn`.")
-@click.option("--proposals", metavar="FILE", help="Keep proposed entries and their reviews here.")
-@click.option("--learned", metavar="FILE", help="A lexicon of `dragoman learn`, to be reviewed on the page.")
-@click.option("--report", metavar="FILE", help="A report of `dragoman evaluate`, to be shown on the page.")
-@click.option("--questions", metavar="FILE", help="Example questions, as a collection's queries.jsonl.")
-@click.option("--demo", "shows_example", is_flag=True, help="Serve the shipped road law, with recorded model replies.")
-def serve(shows_example: bool, **given: Any) -> None:
-    """Answer over HTTP, and show the page on which a question is seen to travel.
-
-    Keys are read from DRAGOMAN_API_KEYS, or from the file that DRAGOMAN_API_KEYS_FILE names.
-    """
-    from dragoman.serve.command import Options, start
-
-    if shows_example:
-        from dragoman import demo as example
-
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(given["indexes"][0]) if given["indexes"] else Path(temporary) / "index"
-            click.echo(example.build(folder))
-            start(Options.of_example(given, example.PROFILE, folder, example.example()))
-    else:
-        start(Options(**given))
-
-
 main.add_command(cli_batch.batch)
 main.add_command(cli_cache.cache)
+main.add_command(cli_evaluate.evaluate)
 main.add_command(cli_learn.learn)
 main.add_command(cli_learn.memory)
+main.add_command(cli_serve.mcp)
+main.add_command(cli_serve.serve)
 
 if __name__ == "__main__":
     main()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dragoman.cli_progress import progress
 from dragoman.query_log import CHUNK, Job, plan_log, run_log
 
 _FILE = click.Path(path_type=Path)
@@ -44,7 +42,7 @@ def batch(queries: Path, out: Path, as_json: bool, **given: Any) -> None:
     if address and not workers:
         raise click.UsageError("--ray needs --workers: how many processes of the cluster")
     log = plan_log(queries, out, Job(**given), resume=resume, chunk=chunk)
-    with _progress() as moved:
+    with progress("answered", "questions", tenths=True) as moved:
         if workers:
             from dragoman.ray_batch import run_on_ray
 
@@ -56,22 +54,3 @@ def batch(queries: Path, out: Path, as_json: bool, **given: Any) -> None:
         return
     before = f", {done.resumed:,} of them before" if done.resumed else ""
     click.echo(f"{out}: {done.questions:,} questions{before}, {done.failed:,} failed, {done.seconds:.1f} s")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int | None], None]]:
-    """How far it is: a line that moves on a terminal, else a line every tenth."""
-    tenth = 0
-
-    def moved(done: int, total: int | None) -> None:
-        nonlocal tenth
-        share = done / (total or done or 1)
-        if sys.stderr.isatty():
-            click.echo(f"\r{share:4.0%} {'█' * int(30 * share):<30} {done:,} questions", nl=False, err=True)
-        elif int(10 * share) > tenth:
-            tenth = int(10 * share)
-            click.echo(f"{share:.0%}: {done:,} questions", err=True)
-
-    yield moved
-    if sys.stderr.isatty():
-        click.echo("\r" + " " * 79 + "\r", nl=False, err=True)
