@@ -26,6 +26,7 @@ from dragoman.evaluate.compare import compare
 from dragoman.evaluate.engine import engine
 from dragoman.evaluate.evaluation import DEPTH, evaluate
 from dragoman.evaluate.files import read_questions
+from dragoman.evaluate.growth import Point, growth
 from dragoman.evaluate.measures import MAIN
 from dragoman.evaluate.recorded import Ids
 from dragoman.evaluate.trials import off_topic_trial, runs_of
@@ -43,12 +44,14 @@ class Measured:
 
     Attributes:
         off_topic: arm -> how many of how many off-topic questions it held, and its share of refused others.
+        points: without a model, with fewer remembered questions; empty where nothing is remembered.
     """
 
     row: Row
     side: str
     evaluation: Evaluation
     off_topic: dict[str, dict[str, float]] = field(default_factory=dict)
+    points: tuple[Point, ...] = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,9 +95,14 @@ def measure(row: Row, data: Path) -> Iterator[Measured]:
             replies = data / "replies" / f"{row.replies}.jsonl" if row.replies else None
             if replies is not None and replies.is_file():
                 specs.append(f"{WITH}={row.with_replies.replace('FILE', str(replies))}")
-            arms = [make(spec, bench, DEPTH).arm for spec in read_specs(specs)]
+            read = read_specs(specs)
+            arms = [make(spec, bench, DEPTH).arm for spec in read]
             ood = data / row.off_topic if row.off_topic else None
-            yield portal.run(_measure(row, side, collection, arms, bench, ood))
+            found = portal.run(_measure(row, side, collection, arms, bench, ood))
+            if profile.memory is not None and side == row.judged_side:
+                local = next(spec for spec in read if spec.name == WITHOUT)
+                found = replace(found, points=portal.run(growth(local, bench, collection, _progress(row, side))))
+            yield found
 
 
 async def _measure(
@@ -167,6 +175,10 @@ def _page(measured: Sequence[Measured], table: str) -> str:
         "Against `fused`: the question as asked, fused as the arms are. What is left here is what rewriting does, "
         "without what fusion does.",
         *_alone(measured),
+        "## As the memory grows",
+        "nDCG@10 without a model, by how many of the other jurisdictions' questions are remembered, the first ones "
+        "first. The lexicon, which was learned from all of them, is in force throughout.",
+        *_growth(measured),
         *_notes(measured),
     ]
     return "\n\n".join(parts) + "\n"
@@ -216,6 +228,15 @@ def _detail(each: Measured, name: str, arm: ArmResult) -> str:
         f"{arm.milliseconds(50):.1f}",
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def _growth(measured: Sequence[Measured]) -> Iterator[str]:
+    lines = ["| collection | remembered: nDCG@10 |", "|---|---|"]
+    for each in measured:
+        if each.points:
+            said = ", ".join(f"{point.remembered:,}: {point.mean:.3f}" for point in each.points)
+            lines.append(f"| {each.row.name} | {said} |")
+    yield "\n".join(lines)
 
 
 def _notes(measured: Sequence[Measured]) -> Iterator[str]:

@@ -109,7 +109,7 @@ def at_raw(dragoman: Dragoman, result: Result) -> bool:
     own = [ranking for ranking in result.rankings if ranking.search.origin == "question"]
     if not own or own[0].search.text != result.question.text.strip():
         return False
-    best = dragoman.fuse(own)[0].doc_id
+    best = dragoman.fuse(own, depth=1)[0].doc_id
     return best in [hit.doc_id for hit in result.hits[:RESERVE]]
 
 

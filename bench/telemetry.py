@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from dragoman.errors import RewriteError
 from dragoman.profile import load_profile
 from dragoman.protocols import Rewriter
-from dragoman.rewriters.chain import Chain, Run, Together, _outcome, _record, _within_budget, drive
+from dragoman.rewriters.chain import Chain, Run, Together, Unfinished, _outcome, _record, _within_budget, drive
 from dragoman.telemetry import Event, Events
 from dragoman.types import Outcome, Rewriting
 
@@ -55,7 +55,10 @@ def without_events(steps: Sequence[Rewriter]) -> Callable[[Rewriting], object]:
         began = time.perf_counter()
         try:
             given = step(rewriting)
-            after: Rewriting = (yield _within_budget(given, None)) if inspect.isawaitable(given) else given
+            if inspect.isawaitable(given):
+                after: Rewriting = yield Unfinished(_within_budget(given, None), rewriting)
+            else:
+                after = given
         except RewriteError as error:
             took = time.perf_counter() - began
             return _record(rewriting, rewriting, step.name, Outcome.FAILED, took, str(error))

@@ -39,6 +39,7 @@ _file = click.Path(path_type=Path)
 @click.option("--noise", is_flag=True, help="Also put greetings and fillers into the questions.")
 @click.option("--unlabelled", is_flag=True, help="Compare without judgments.")
 @click.option("--tune", is_flag=True, help="Set weights on these questions, cross-validated.")
+@click.option("--learning-curve", is_flag=True, help="Measure again with fewer remembered questions.")
 @click.option("--guard", "guards", multiple=True, type=_file, help="A collection that tuned weights must not harm.")
 @click.option(
     "--known-items", type=click.IntRange(0), default=200, show_default=True, help="Questions made from the corpus."

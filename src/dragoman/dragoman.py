@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -16,7 +16,7 @@ from dragoman.deadline import budget
 from dragoman.errors import RetrievalError
 from dragoman.fusion import Fusion
 from dragoman.protocols import Retriever, Rewriter, Writer
-from dragoman.rewriters.chain import Chain, Together
+from dragoman.rewriters.chain import Chain, Together, Unfinished
 from dragoman.search import Pool, Weights, plan, pooled
 from dragoman.telemetry import Events, Listener, inside, told
 from dragoman.types import Answer, Failure, Hit, Question, Ranking, Result, Rewriting, Search
@@ -88,7 +88,7 @@ class Dragoman:
         asked = Rewriting.of(question)
         with told(self.events, "rewriting", question=asked.question) as known:
             given = self.chain(asked)
-            known["rewriting"] = done = portal.run(self._finish(given)) if inspect.isawaitable(given) else given
+            known["rewriting"] = done = given if isinstance(given, Rewriting) else portal.run(self._finish(given))
         return done
 
     async def arewrite(self, question: Question | str) -> Rewriting:
@@ -98,9 +98,9 @@ class Dragoman:
             known["rewriting"] = done = await self._finish(self.chain(asked))
         return done
 
-    async def _finish(self, given: Rewriting | Awaitable[Rewriting]) -> Rewriting:
+    async def _finish(self, given: Rewriting | Unfinished) -> Rewriting:
         with budget(self.settings.seconds):
-            return await given if inspect.isawaitable(given) else given
+            return given if isinstance(given, Rewriting) else await given
 
     def search(self, question: Question | str, depth: int = DEPTH) -> Result:
         """Question -> rewriting -> rankings -> fused hits, `depth` at most.
@@ -122,7 +122,7 @@ class Dragoman:
             if not rankings:
                 down = "; ".join(f"{f.retriever}: {f.reason}" for f in failures)
                 raise RetrievalError(f"no retriever answered: {down}")
-            hits = self.fuse(rankings, own)[: max(depth, 0)]
+            hits = self.fuse(rankings, own, max(depth, 0))
             result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
             known.update(result=result, seconds=result.seconds)
         return result
@@ -152,20 +152,24 @@ class Dragoman:
         return own
 
     async def _rewrite_beside(self, asked: Rewriting, pool: Pool) -> Rewriting:
-        rewriting = asyncio.create_task(self._finish(self.chain(asked)), name="dragoman rewriting")
+        given = self.chain(asked)
+        if isinstance(given, Rewriting):
+            return given
+        rewriting = asyncio.create_task(self._finish(given), name="dragoman rewriting")
         try:
             await asyncio.sleep(0)  # a model is under way before a local engine takes the thread
-            pool.start(Search(asked.question.text))
+            pool.start(plan(given.so_far, self.settings.weights)[0])
             return await rewriting
         finally:
             rewriting.cancel()
 
-    def fuse(self, rankings: Sequence[Ranking], own: Sequence[Ranking] = ()) -> tuple[Hit, ...]:
-        """Rankings -> one list; what `own`, the question's, put first together keeps its reserved place."""
-        settings = self.settings
-        fused = settings.fuse(rankings, settings.weights.weigh)
-        best = settings.fuse(own, settings.weights.weigh) if own else ()
-        return fusion.reserve(fused, best[0].doc_id, settings.reserve) if best else fused
+    def fuse(
+        self, rankings: Sequence[Ranking], own: Sequence[Ranking] = (), depth: int | None = None
+    ) -> tuple[Hit, ...]:
+        """Rankings -> the first `depth` of one list; what `own`, the question's, put first keeps its reserved place."""
+        fuse, weigh = self.settings.fuse, self.settings.weights.weigh
+        first = fusion.best(fuse, own, weigh, 1)
+        return fusion.best(fuse, rankings, weigh, depth, first[0].doc_id if first else None, self.settings.reserve)
 
     def ask(self, question: Question | str, depth: int = DEPTH) -> Answer:
         """Question -> hits -> an answer that cites them; the passages themselves without a model.
@@ -201,9 +205,14 @@ class Dragoman:
         if happening:
             happening.stop(answer=piece)
 
+    @property
+    def steps(self) -> tuple[Rewriter, ...]:
+        """Every rewriter in its order, those of chains inside the chain too."""
+        return tuple(_steps(self.chain))
+
     async def aclose(self) -> None:
         """Close what the parts hold: clients, files."""
-        for part in (*self.retrievers, *_steps(self.chain), self.writer, *self._owns):
+        for part in (*self.retrievers, *self.steps, self.writer, *self._owns):
             close = getattr(part, "aclose", None) or getattr(part, "close", None)
             closed = close() if close else None
             if inspect.isawaitable(closed):

@@ -7,7 +7,8 @@ wrong here. Equal scores stand as trec_eval puts them, the higher doc_id first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from dragoman.types import Contribution, Hit, Ranking
@@ -34,7 +35,7 @@ def rrf(rankings: Sequence[Ranking], weigh: Weigh | None = None, k: int = RRF_K)
     """
     if k < 0:
         raise ValueError(f"RRF's k is at least 0, not {k}")
-    return _fuse(rankings, weigh, lambda ranking, _: [1 / (k + rank) for rank in range(1, len(ranking) + 1)])
+    return _Sums(rankings, weigh, partial(_reciprocal, k=k)).hits()
 
 
 def standardised(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hit, ...]:
@@ -46,7 +47,7 @@ def standardised(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tup
     one did scored everything else 0 and is filled up with noughts before it is scaled, so that the
     last of a few exact matches does not count as nothing. Equal scores throughout give 1 each.
     """
-    return _fuse(rankings, weigh, _standardised)
+    return _Sums(rankings, weigh, _standardised).hits()
 
 
 def min_max(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hit, ...]:
@@ -54,10 +55,14 @@ def min_max(rankings: Sequence[Ranking], weigh: Weigh | None = None) -> tuple[Hi
 
     Fox and Shaw (TREC-2, 1994). A ranking whose scores are all equal gives every document 1.
     """
-    return _fuse(rankings, weigh, _min_max)
+    return _Sums(rankings, weigh, _min_max).hits()
 
 
 FUSIONS: Mapping[str, Fusion] = {"rrf": rrf, "standardised": standardised, "min_max": min_max}
+
+
+def _reciprocal(ranking: Ranking, _: int, k: int = RRF_K) -> list[float]:
+    return [1 / (k + rank) for rank in range(1, len(ranking) + 1)]
 
 
 def _standardised(ranking: Ranking, longest: int) -> list[float]:
@@ -75,28 +80,63 @@ def _min_max(ranking: Ranking, _: int) -> list[float]:
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
 
-def _fuse(rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> tuple[Hit, ...]:
-    found: dict[str, Hit] = {}
-    because: dict[str, list[Contribution]] = {}
-    longest = max(map(len, rankings), default=0)
-    for ranking in rankings:
-        if not ranking.hits:
-            continue
-        search = ranking.search
-        weight = search.weight if weigh is None else weigh(ranking)
-        for rank, (hit, share) in enumerate(zip(ranking.hits, shares(ranking, longest), strict=True), start=1):
-            found.setdefault(hit.doc_id, hit)
-            because.setdefault(hit.doc_id, []).append(
-                Contribution(search.text, ranking.retriever, rank, weight * share, search.origin)
-            )
-    fused: list[Hit] = []
-    for doc_id, hit in sorted(found.items(), reverse=True):
-        parts = because[doc_id]
-        score = math.fsum([part.share for part in parts])
-        # not `replace`, which takes six times as long, a few hundred times a question
-        fused.append(Hit(doc_id, score, hit.title, hit.text, hit.metadata, tuple(parts)))
-    fused.sort(key=lambda hit: hit.score, reverse=True)
-    return tuple(fused)
+class _Sums:
+    """Each document's shares, added up; hits are made of as many as are wanted."""
+
+    def __init__(self, rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> None:
+        longest = max(map(len, rankings), default=0)
+        self._rankings = [ranking for ranking in rankings if ranking.hits]
+        self._shares: list[list[float]] = []
+        self._places: dict[str, list[tuple[int, int]]] = {}  # (number of the ranking, place in it from 0)
+        for number, ranking in enumerate(self._rankings):
+            weight = ranking.search.weight if weigh is None else weigh(ranking)
+            self._shares.append([weight * share for share in shares(ranking, longest)])
+            for place, hit in enumerate(ranking.hits):
+                self._places.setdefault(hit.doc_id, []).append((number, place))
+        shares_of = self._shares
+        scored = [
+            (math.fsum([shares_of[number][place] for number, place in places]), doc_id)
+            for doc_id, places in self._places.items()
+        ]
+        scored.sort(reverse=True)
+        self.scores = {doc_id: score for score, doc_id in scored}  # best first
+
+    def hits(self, doc_ids: Iterable[str] | None = None) -> tuple[Hit, ...]:
+        """The hits of these documents with what every ranking gave them; of all, best first."""
+        return tuple(self._hit(doc_id) for doc_id in (self.scores if doc_ids is None else doc_ids))
+
+    def _hit(self, doc_id: str) -> Hit:
+        parts = []
+        for number, place in self._places[doc_id]:
+            ranking = self._rankings[number]
+            search, share = ranking.search, self._shares[number][place]
+            parts.append(Contribution(search.text, ranking.retriever, place + 1, share, search.origin))
+        number, place = self._places[doc_id][0]
+        hit = self._rankings[number].hits[place]
+        return Hit(doc_id, self.scores[doc_id], hit.title, hit.text, hit.metadata, tuple(parts))
+
+
+_OURS: Sequence[tuple[Fusion, Shares]] = ((rrf, _reciprocal), (standardised, _standardised), (min_max, _min_max))
+
+
+def best(
+    fuse: Fusion,
+    rankings: Sequence[Ranking],
+    weigh: Weigh | None = None,
+    depth: int | None = None,
+    raw_best: str | None = None,
+    place: int = 0,
+) -> tuple[Hit, ...]:
+    """The first `depth` of what `fuse` gives, with the place that `reserve` keeps.
+
+    The same as fusing, reserving and cutting; with the fusions of this module, hits that are cut off
+    are not made.
+    """
+    shares = next((shares for ours, shares in _OURS if ours is fuse), None)
+    if shares is None:
+        return reserve(fuse(rankings, weigh), raw_best, place)[:depth]
+    sums = _Sums(rankings, weigh, shares)
+    return sums.hits(_reserved(list(sums.scores), raw_best, place)[:depth])
 
 
 def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit, ...]:
@@ -105,8 +145,12 @@ def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit
     However many searches agree on something else, the best hit of the question as asked is not
     pushed below this place. Scores stay as they are; only the order gives way.
     """
-    hits = list(fused)
-    at = next((i for i, hit in enumerate(hits) if hit.doc_id == raw_best), None)
-    if place > 0 and at is not None and at >= place:
-        hits.insert(place - 1, hits.pop(at))
-    return tuple(hits)
+    hits = {hit.doc_id: hit for hit in fused}
+    return tuple(hits[doc_id] for doc_id in _reserved(list(hits), raw_best, place))
+
+
+def _reserved(doc_ids: list[str], raw_best: str | None, place: int) -> list[str]:
+    if raw_best is not None and place > 0 and raw_best in doc_ids[place:]:
+        doc_ids.remove(raw_best)
+        doc_ids.insert(place - 1, raw_best)
+    return doc_ids

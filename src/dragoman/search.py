@@ -96,7 +96,8 @@ def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:
     """Every search of a rewriting with its weight, the question as asked first, then the query."""
     asked = rewriting.question.text
     changed = rewriting.query != asked or rewriting.terms
-    first = Search(asked, "question", weights.asked or 1.0) if changed else Search(asked, "question", weights.question)
+    weight = (weights.asked or 1.0) if changed else weights.question
+    first = Search(asked, "question", weight, meaning=rewriting.cleaned or "")
     searches = [] if changed and weights.asked == 0 else [first]
     if changed:
         origin = "expanded" if rewriting.expanded is not None else "rewritten"

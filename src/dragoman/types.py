@@ -166,6 +166,8 @@ class Rewriting:
 
     Attributes:
         rewritten: the question with its noise out, or made stand-alone; None where no step did.
+        cleaned: the question with only courtesy and filler taken out, which says the same; by meaning
+            it is searched in place of the question. None where there is none.
         expanded: the query with related words added; None where no step did.
         terms: the query's words with weights, for engines that can boost terms; empty: all alike.
         searches: what steps added, best first; the question's own searches are not among them.
@@ -177,6 +179,7 @@ class Rewriting:
 
     question: Question
     rewritten: str | None = None
+    cleaned: str | None = None
     expanded: str | None = None
     terms: tuple[tuple[str, float], ...] = ()
     searches: tuple[Search, ...] = ()
@@ -202,6 +205,12 @@ class Rewriting:
         if text == self.query or not text.strip():
             return self
         return replace(self, rewritten=text, expanded=None, terms=())
+
+    def clean(self, text: str) -> Rewriting:
+        """As `rewrite`, where `text` says all that the query says, without its noise."""
+        cleaned = self.rewrite(text)
+        # what another step made of the question need not say what was asked
+        return replace(cleaned, cleaned=text) if cleaned is not self and self.query == self.question.text else cleaned
 
     def expand(self, text: str, terms: tuple[tuple[str, float], ...] = ()) -> Rewriting:
         """With `text` as the expanded query; the same value where it changes nothing or is empty."""

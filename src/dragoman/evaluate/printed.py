@@ -9,7 +9,9 @@ from typing import Any
 from dragoman.evaluate.arms import Made
 from dragoman.evaluate.compare import Comparison
 from dragoman.evaluate.evaluation import Evaluation
+from dragoman.evaluate.growth import Point
 from dragoman.evaluate.measures import MAIN, MEASURES
+from dragoman.evaluate.plots import curve
 from dragoman.evaluate.tune import Tuned
 
 HEADINGS = {
@@ -211,6 +213,21 @@ def html_table(data: Mapping[str, Mapping[str, Any]]) -> str:
         '<div class="scroll" role="region" tabindex="0" aria-label="Figures of every arm">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def growth(arm: str, points: Sequence[Point]) -> str:
+    """An arm's learning curve as two lines of figures."""
+    rows = [[MAIN, *(f"{point.mean:.3f}" for point in points)]]
+    return f"{arm} as its memory grows:\n" + table(["remembered", *(f"{p.remembered:,}" for p in points)], rows)
+
+
+def html_growth(points: Sequence[Point]) -> str:
+    """The same as a plot."""
+    label = f"{MAIN} by the number of remembered questions: " + ", ".join(
+        f"{point.remembered:,} {point.mean:.3f}" for point in points
+    )
+    drawn = curve([(point.remembered, point.mean) for point in points], label)
+    return f'<p class="note">{MAIN} by how many questions are remembered.</p>{drawn}'
 
 
 def html_pre(text: str) -> str:

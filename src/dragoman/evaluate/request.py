@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from dragoman.evaluate.evaluation import DEPTH, ArmResult, Evaluation, Prices, e
 from dragoman.evaluate.failif import check, explain, holds
 from dragoman.evaluate.fidelity import fidelity, fidelity_data, read_pairs
 from dragoman.evaluate.files import read_questions
+from dragoman.evaluate.growth import growing, growth
 from dragoman.evaluate.recorded import Ids
 from dragoman.evaluate.report import Extra, page, table_page
 from dragoman.evaluate.run import RAW, ArmRun, Progress, write_runs
@@ -45,7 +46,7 @@ class Options:
         filters: as `Collection.filtered` takes them.
         ceiling: questions of the same ids in the corpus's own words.
         off_topic: questions that the corpus cannot answer.
-        noise, unlabelled, tune: further trials; see `trials` and `tune`.
+        noise, unlabelled, tune, learning_curve: further trials; see `trials`, `tune` and `growth`.
         known_items: how many questions to make from the corpus where nothing is judged; 0 for none.
         guards: folders of collections that tuned weights must not harm.
     """
@@ -68,6 +69,7 @@ class Options:
     noise: bool = False
     unlabelled: bool = False
     tune: bool = False
+    learning_curve: bool = False
     known_items: int = KNOWN_ITEMS
     guards: tuple[Path, ...] = ()
     seed: int = 0
@@ -133,6 +135,7 @@ async def _labelled(options: Options, collection: Collection, made: list[Made], 
     if ceiling is not None:
         bench.ids.add(ceiling)
     arms = [each.arm for each in made]
+    recalling = growing(read_specs(options.arms), made) if options.learning_curve else []
     found = await evaluate(collection, arms, seed=options.seed, ceiling=ceiling, progress=options.progress)
     data = as_data(found, options.prices)
     text = [printed.figures(found), *printed.missing(made), "", data["verdict"]]
@@ -145,6 +148,11 @@ async def _labelled(options: Options, collection: Collection, made: list[Made], 
         data["tuned"] = await _tuned(options, collection, made, bench, leading(found) or found.raw)
         text += ["", printed.tuned(data["tuned"])]
         extras.append(("Weights set on these questions", printed.html_pre(printed.tuned(data["tuned"]))))
+    for spec in recalling:
+        points = await growth(spec, bench, collection, options.progress)
+        data.setdefault("learning_curve", {})[spec.name] = [asdict(point) for point in points]
+        text += ["", printed.growth(spec.name, points)]
+        extras.append((f"{spec.name}: what its memory brings as it grows", printed.html_growth(points)))
     if options.runs:
         write_runs(list(runs_of(found).values()), options.runs)
     if options.report:

@@ -24,7 +24,7 @@ from dragoman.protocols import Rewriter
 from dragoman.telemetry import log
 from dragoman.types import Rewriting, Search
 
-FORMAT = 1
+FORMAT = 2
 MAX_ENTRIES = 100_000
 EVICT = 0.1  # share dropped at once when full, so that a full cache does not evict at every write
 _SCHEMA = """
@@ -217,6 +217,7 @@ def _kept(before: Rewriting, after: Rewriting) -> dict[str, Any]:
     known = set(before.searches)
     return {
         "rewritten": after.rewritten,
+        "cleaned": after.cleaned,
         "expanded": after.expanded,
         "terms": after.terms,
         "off_topic": after.off_topic,
@@ -235,6 +236,7 @@ def _restored(before: Rewriting, kept: dict[str, Any]) -> Rewriting:
     changed = replace(
         before,
         rewritten=kept["rewritten"],
+        cleaned=kept.get("cleaned"),
         expanded=kept["expanded"],
         terms=tuple((term, weight) for term, weight in kept["terms"]),
         off_topic=bool(kept["off_topic"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Generator, Sequence
+from collections.abc import Awaitable, Coroutine, Generator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from dragoman.protocols import Rewriter
 from dragoman.telemetry import Events, Happening, inside, log
 from dragoman.types import Outcome, Rewriting, RuleHit, Step, Usage
 
-Run: TypeAlias = Generator[Awaitable[Rewriting], Rewriting, Rewriting]
+Run: TypeAlias = Generator["Unfinished", Rewriting, Rewriting]
 OUTCOMES: tuple[tuple[type[RewriteError], Outcome], ...] = (
     (RewriteTimeout, Outcome.TIMED_OUT),
     (LLMRefused, Outcome.REFUSED),
@@ -33,6 +33,20 @@ OUTCOMES: tuple[tuple[type[RewriteError], Outcome], ...] = (
     (RewriteRejected, Outcome.REJECTED),
     (RewriteError, Outcome.FAILED),
 )
+
+
+class Unfinished:
+    """A rewriting that has to be waited for.
+
+    Attributes:
+        so_far: what it is before the step that is waited for.
+    """
+
+    def __init__(self, waiting: Awaitable[Rewriting], so_far: Rewriting) -> None:
+        self._waiting, self.so_far = waiting, so_far
+
+    def __await__(self) -> Generator[object, None, Rewriting]:
+        return self._waiting.__await__()
 
 
 class Chain:
@@ -50,7 +64,7 @@ class Chain:
         self.name = name
         self.events = events or Events()
 
-    def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
+    def __call__(self, rewriting: Rewriting) -> Rewriting | Unfinished:
         """The rewriting after every step; an awaitable of it where a step has to be waited for."""
         return drive(self._run(rewriting))
 
@@ -73,13 +87,13 @@ class Together:
         self.name = name
         self.events = events or Events()
 
-    def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
+    def __call__(self, rewriting: Rewriting) -> Rewriting | Unfinished:
         """The rewriting with every step's searches, record and changes."""
         base = replace(rewriting, steps=())
         given = [drive(turn(step, base, self.events)) for step in self.steps]
         if not any(inspect.isawaitable(each) for each in given):
             return _join(rewriting, [each for each in given if isinstance(each, Rewriting)])
-        return self._wait(rewriting, given)
+        return Unfinished(self._wait(rewriting, given), rewriting)
 
     async def _wait(self, rewriting: Rewriting, given: Sequence[Rewriting | Awaitable[Rewriting]]) -> Rewriting:
         async def settle(each: Rewriting | Awaitable[Rewriting]) -> Rewriting:
@@ -94,7 +108,13 @@ def _join(rewriting: Rewriting, results: Sequence[Rewriting]) -> Rewriting:
     joined = rewriting
     for result in results:
         if result.query != rewriting.query:
-            joined = replace(joined, rewritten=result.rewritten, expanded=result.expanded, terms=result.terms)
+            joined = replace(
+                joined,
+                rewritten=result.rewritten,
+                cleaned=result.cleaned,
+                expanded=result.expanded,
+                terms=result.terms,
+            )
         joined = joined.add(result.searches)
         joined = replace(
             joined,
@@ -105,16 +125,16 @@ def _join(rewriting: Rewriting, results: Sequence[Rewriting]) -> Rewriting:
     return joined
 
 
-def drive(run: Run) -> Rewriting | Awaitable[Rewriting]:
+def drive(run: Run) -> Rewriting | Unfinished:
     """Run as far as it goes without waiting; an awaitable of the rest where it has to wait."""
     try:
         waiting = next(run)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]  # a generator's value is untyped here
-    return _drive_on(run, waiting)
+    return Unfinished(_drive_on(run, waiting), waiting.so_far)
 
 
-async def _drive_on(run: Run, waiting: Awaitable[Rewriting]) -> Rewriting:
+async def _drive_on(run: Run, waiting: Unfinished) -> Rewriting:
     try:
         while True:
             try:
@@ -144,7 +164,7 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
         return (yield from step._run(rewriting))
     if isinstance(step, Together):  # likewise, each within the budget
         inner = step(rewriting)
-        return (yield inner) if inspect.isawaitable(inner) else inner
+        return (yield inner) if isinstance(inner, Unfinished) else inner
     if (rewriting.off_topic or rewriting.settled) and (getattr(step, "gated", True) or rewriting.off_topic):
         return _skipped(step, rewriting, events)
     happening = None
@@ -152,8 +172,8 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
         happening = events.begin("step", question=rewriting.question, rewriter=step.name, rewriting=rewriting)
     began = time.perf_counter()
     try:
-        given = step(rewriting) if happening is None else _called(step, rewriting, happening)
-        after: Rewriting = (yield _within_budget(given, happening)) if inspect.isawaitable(given) else given
+        given = _called(step, rewriting, happening)
+        after = given if isinstance(given, Rewriting) else (yield Unfinished(given, rewriting))
     except RewriteError as error:
         took = time.perf_counter() - began
         outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
@@ -173,9 +193,12 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
     return recorded
 
 
-def _called(step: Rewriter, rewriting: Rewriting, happening: Happening) -> Rewriting | Awaitable[Rewriting]:
+def _called(
+    step: Rewriter, rewriting: Rewriting, happening: Happening | None
+) -> Rewriting | Coroutine[object, None, Rewriting]:
     with inside(happening):
-        return step(rewriting)
+        given = step(rewriting)
+    return _within_budget(given, happening) if inspect.isawaitable(given) else given
 
 
 def _skipped(step: Rewriter, rewriting: Rewriting, events: Events) -> Rewriting:

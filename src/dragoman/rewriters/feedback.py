@@ -111,7 +111,7 @@ class Feedback:
 
     async def _feed(self, rewriting: Rewriting, pool: Pool, needed: float) -> Rewriting:
         rankings, _ = await pool.rankings(plan(rewriting, pool.weights))
-        hits = self._fuse(rankings, pool.weights.weigh)[: self.settings.hits]
+        hits = fusion.best(self._fuse, rankings, pool.weights.weigh, self.settings.hits)
         if len(hits) < self.settings.hits:
             return rewriting.note(f"{len(hits)} hits, too few to feed back")
         direction, agreement = _centre(pool, hits)

@@ -31,11 +31,13 @@ class Cleaned:
     Attributes:
         hits: what was taken out, and by which line of which file.
         only_noise: nothing else is in it, so it was left as it was.
+        focused: sentences that only give the circumstances were taken out as well.
     """
 
     text: str
     hits: tuple[RuleHit, ...] = ()
     only_noise: bool = False
+    focused: bool = False
 
 
 class Rules:
@@ -61,24 +63,29 @@ class Rules:
         cleaned = self.clean(rewriting.query)
         if cleaned.only_noise:
             return rewriting.note(ONLY_NOISE)
-        return rewriting.rewrite(cleaned.text).note(*cleaned.hits) if cleaned.hits else rewriting
+        if not cleaned.hits:
+            return rewriting
+        after = rewriting.rewrite(cleaned.text) if cleaned.focused else rewriting.clean(cleaned.text)
+        return after.note(*cleaned.hits)
 
     def clean(self, text: str) -> Cleaned:
         """The text without its noise. Cleaning what was cleaned changes nothing."""
         noise = self._noise(text)
         hits: list[RuleHit] = []
+        focused = False
         for _ in range(MOST_PASSES):
             cut = list(sentences(text))
             after, more = _pass(text, cut, noise)
             if not more:
                 after, more = _focus(text, cut, noise)
+                focused = focused or bool(more)
             if not more:
                 break
             if not after:
-                return Cleaned(text, tuple(hits), only_noise=not hits)
+                return Cleaned(text, tuple(hits), not hits, focused)
             hits += more
             text = after
-        return Cleaned(text, tuple(hits))
+        return Cleaned(text, tuple(hits), focused=focused)
 
     def only_noise(self, text: str) -> bool:
         """Whether there is nothing in the text but greeting and courtesy: nothing to search for."""

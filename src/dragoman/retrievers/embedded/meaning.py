@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import MissingExtraError, RetrievalError
+from dragoman.retrievers.embedded.found import hits_of
 from dragoman.retrievers.embedded.layout import Model
 from dragoman.retrievers.embedded.topic import Topic
 from dragoman.retrievers.embedded.vectors import Numbers, Scores, VectorTable
-from dragoman.retrievers.embedded.words import Shelf, hits_of
+from dragoman.retrievers.embedded.words import Shelf
 from dragoman.retrievers.embedders import Embedder, is_local
 from dragoman.retrievers.standing import Standing
 from dragoman.types import Metadata, Ranking, Search

@@ -29,6 +29,7 @@ from tantivy import Occur, Query
 
 from dragoman.errors import RetrievalError
 from dragoman.retrievers.documents.document import Document
+from dragoman.retrievers.embedded.found import hits_of
 from dragoman.retrievers.embedded.layout import WORDS
 from dragoman.retrievers.embedded.passages import Passages
 from dragoman.text import fold, stems
@@ -280,12 +281,3 @@ class Words:
         except ValueError as exc:
             raise RetrievalError(f"the word index cannot be searched ({exc}); build the index again") from exc
         return hits_of(self._passages, numbers, scores)
-
-
-def hits_of(passages: Passages, numbers: Iterable[int], scores: Iterable[float]) -> list[Hit]:
-    """Hits with title, text and metadata, in the order given."""
-    hits = []
-    for number, score in zip(numbers, scores, strict=True):
-        passage = passages[int(number)]
-        hits.append(Hit(passage.doc_id, float(score), passage.title, passage.text, passage.metadata))
-    return hits
