@@ -127,7 +127,7 @@ def _lexicon(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
 
 
 def _spelling(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
-    from dragoman.retrievers.embedders import everyday_words
+    from dragoman.retrievers.minilm import everyday_words
     from dragoman.rewriters.spelling import Spelling
 
     vocabulary = bench.parts.vocabulary

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import MissingExtraError, RetrievalError
-from dragoman.retrievers import embedders
+from dragoman.retrievers import minilm
 from dragoman.retrievers.embedders import Embedder, Named, is_local, load_embedder
 
 
@@ -116,9 +116,9 @@ def test_weights_that_are_not_the_expected_ones_are_told(tmp_path: Path) -> None
     weights = tmp_path / "model.onnx"
     weights.write_bytes(b"other")
     with pytest.raises(RetrievalError, match=r"has sha256 .*, expected 0000; install it again"):
-        embedders._checked(weights, "0000")
+        minilm._checked(weights, "0000")
     with pytest.raises(RetrievalError, match="cannot be read"):
-        embedders._checked(tmp_path / "absent", "0000")
+        minilm._checked(tmp_path / "absent", "0000")
 
 
 def test_the_shipped_model_knows_what_means_the_same() -> None:
@@ -145,3 +145,35 @@ def test_the_embedders_weights_package_is_found_without_importing_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def model() -> minilm.MiniLM:
+    pytest.importorskip("onnxruntime")
+    return minilm.MiniLM()
+
+
+def test_a_text_has_the_same_vector_whatever_stands_beside_it(model: minilm.MiniLM) -> None:
+    texts = [f"a lamp {n} times brighter than {'the ' * n}others" for n in range(9)]
+    together = model(texts)
+    assert together.shape == (9, 384)
+    for text, vector in zip(texts, together, strict=True):
+        assert np.array_equal(model([text])[0], vector)
+
+
+def test_where_whole_numbers_overflow_floating_point_is_used(
+    model: minilm.MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unlike(_: minilm.MiniLM) -> bool:
+        return False
+
+    assert model._computes()
+    monkeypatch.setattr(minilm.MiniLM, "_computes", unlike)
+    real = minilm.MiniLM()
+    texts = ["how fast may i drive past a school", "", "x " * 2_000]
+    whole, floating = model(texts), real(texts)
+    cosines = (whole * floating).sum(1) / np.linalg.norm(whole, axis=1) / np.linalg.norm(floating, axis=1)
+    assert cosines.min() > 0.997
+    assert not np.array_equal(whole, floating)
+    start = real([minilm.KNOWN_TEXT])[0]
+    assert np.abs((start / np.linalg.norm(start))[: len(minilm.KNOWN)] - minilm.KNOWN).max() < 1e-4

