@@ -81,39 +81,48 @@ def _min_max(ranking: Ranking, _: int) -> list[float]:
 
 
 class _Sums:
-    """Each document's shares, added up; hits are made of as many as are wanted."""
+    """Each document's shares, added up; hits are made of as many as are wanted.
+
+    Attributes:
+        scores: doc_id -> score, best first.
+    """
 
     def __init__(self, rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> None:
         longest = max(map(len, rankings), default=0)
-        self._rankings = [ranking for ranking in rankings if ranking.hits]
-        self._shares: list[list[float]] = []
-        self._places: dict[str, list[tuple[int, int]]] = {}  # (number of the ranking, place in it from 0)
-        for number, ranking in enumerate(self._rankings):
+        self._shared: list[tuple[Ranking, list[float]]] = []
+        parts: dict[str, list[float]] = {}
+        for ranking in rankings:
+            if not ranking.hits:
+                continue
             weight = ranking.search.weight if weigh is None else weigh(ranking)
-            self._shares.append([weight * share for share in shares(ranking, longest)])
-            for place, hit in enumerate(ranking.hits):
-                self._places.setdefault(hit.doc_id, []).append((number, place))
-        shares_of = self._shares
-        scored = [
-            (math.fsum([shares_of[number][place] for number, place in places]), doc_id)
-            for doc_id, places in self._places.items()
-        ]
+            weighted = [weight * share for share in shares(ranking, longest)]
+            self._shared.append((ranking, weighted))
+            for hit, share in zip(ranking.hits, weighted, strict=True):
+                known = parts.get(hit.doc_id)
+                if known is None:
+                    parts[hit.doc_id] = [share]
+                else:
+                    known.append(share)
+        scored = [(math.fsum(shares_of), doc_id) for doc_id, shares_of in parts.items()]
         scored.sort(reverse=True)
-        self.scores = {doc_id: score for score, doc_id in scored}  # best first
+        self.scores = {doc_id: score for score, doc_id in scored}
 
     def hits(self, doc_ids: Iterable[str] | None = None) -> tuple[Hit, ...]:
         """The hits of these documents with what every ranking gave them; of all, best first."""
-        return tuple(self._hit(doc_id) for doc_id in (self.scores if doc_ids is None else doc_ids))
-
-    def _hit(self, doc_id: str) -> Hit:
-        parts = []
-        for number, place in self._places[doc_id]:
-            ranking = self._rankings[number]
-            search, share = ranking.search, self._shares[number][place]
-            parts.append(Contribution(search.text, ranking.retriever, place + 1, share, search.origin))
-        number, place = self._places[doc_id][0]
-        hit = self._rankings[number].hits[place]
-        return Hit(doc_id, self.scores[doc_id], hit.title, hit.text, hit.metadata, tuple(parts))
+        because: dict[str, list[Contribution]] = {doc_id: [] for doc_id in doc_ids or self.scores}
+        first: dict[str, Hit] = {}
+        for ranking, weighted in self._shared:
+            search, retriever = ranking.search, ranking.retriever
+            for rank, (hit, share) in enumerate(zip(ranking.hits, weighted, strict=True), start=1):
+                parts = because.get(hit.doc_id)
+                if parts is not None:
+                    first.setdefault(hit.doc_id, hit)
+                    parts.append(Contribution(search.text, retriever, rank, share, search.origin))
+        return tuple(
+            Hit(doc_id, self.scores[doc_id], hit.title, hit.text, hit.metadata, tuple(parts))
+            for doc_id, parts in because.items()
+            for hit in (first[doc_id],)
+        )
 
 
 _OURS: Sequence[tuple[Fusion, Shares]] = ((rrf, _reciprocal), (standardised, _standardised), (min_max, _min_max))
@@ -136,7 +145,8 @@ def best(
     if shares is None:
         return reserve(fuse(rankings, weigh), raw_best, place)[:depth]
     sums = _Sums(rankings, weigh, shares)
-    return sums.hits(_reserved(list(sums.scores), raw_best, place)[:depth])
+    wanted = _reserved(list(sums.scores), raw_best, place)[:depth]
+    return sums.hits(wanted) if wanted else ()
 
 
 def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit, ...]:

@@ -193,7 +193,7 @@ class Pool:
 
     def _ranked(self, ranking: Ranking, search: Search, began: float, happening: Happening | None) -> Ranking:
         took = time.perf_counter() - began
-        ranking = replace(ranking.top(self.depth), search=search, seconds=took)
+        ranking = ranking.top(self.depth).under(search, took)
         if happening:
             happening.stop(ranking=ranking, seconds=took)
         return ranking
@@ -223,7 +223,7 @@ class Pool:
                     known = heaviest.get(key)
                     heaviest[key] = search if known is None or search.weight > known.weight else known
         found = [(search, await _settled(self._found[key])) for key, search in heaviest.items()]
-        rankings = [replace(each, search=search) for search, each in found if isinstance(each, Ranking)]
+        rankings = [each.under(search) for search, each in found if isinstance(each, Ranking)]
         return tuple(rankings), tuple(each for _, each in found if isinstance(each, Failure))
 
     async def close(self) -> None:

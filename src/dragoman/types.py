@@ -301,7 +301,18 @@ class Ranking:
 
     def top(self, depth: int) -> Ranking:
         """The first `depth` hits."""
-        return self if depth >= len(self.hits) else replace(self, hits=self.hits[:depth])
+        return self if depth >= len(self.hits) else self._with(hits=self.hits[:depth])
+
+    def under(self, search: Search, seconds: float | None = None) -> Ranking:
+        """The same hits as those of `search`."""
+        return self._with(search=search, seconds=self.seconds if seconds is None else seconds)
+
+    def _with(self, **changed: object) -> Ranking:
+        """A copy whose hits are in order because these are: `replace` would look again, a dozen times a question."""
+        made = object.__new__(Ranking)
+        for name in ("search", "retriever", "hits", "seconds", "dropped"):
+            object.__setattr__(made, name, changed.get(name, getattr(self, name)))
+        return made
 
 
 @dataclass(frozen=True, slots=True)
