@@ -188,3 +188,14 @@ async def test_a_retriever_of_no_weight_is_not_asked() -> None:
     words = Local({"a": "speed"})
     rankings, _ = await Pool([words], 10, {}, weights=Weights(retrievers={"words": 0})).rankings([Search("speed")])
     assert (rankings, words.asked) == ((), [])
+
+
+def test_an_engines_own_ways_weigh_as_the_indexs_do_unless_they_are_named() -> None:
+    weights = Weights(retrievers={"meaning": 0.5, "old.meaning": 2.0})
+    search = Search("speed")
+    assert [weights.factor(search, name) for name in ("meaning", "pg.meaning", "old.meaning", "pg.words")] == [
+        0.5,
+        0.5,
+        2.0,
+        1.0,
+    ]

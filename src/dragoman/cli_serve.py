@@ -13,6 +13,9 @@ import click
 from dragoman.errors import MissingExtraError
 
 _model = click.option("--model", metavar="SPEC", help="The rewriting model, as in openai:NAME or replay:FILE.")
+_embedder = click.option(
+    "--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words."
+)
 
 
 @click.command()
@@ -20,7 +23,7 @@ _model = click.option("--model", metavar="SPEC", help="The rewriting model, as i
 @click.option(
     "--index", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine, as postgresql://…"
 )
-@click.option("--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words.")
+@_embedder
 @_model
 @click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead of standard input and output.")
 def mcp(profile: str, embedder: str | None, **given: Any) -> None:
@@ -44,6 +47,7 @@ def mcp(profile: str, embedder: str | None, **given: Any) -> None:
     metavar="DIR|ADDRESS",
     help="One index or engine for all profiles, or one for each.",
 )
+@_embedder
 @_model
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")

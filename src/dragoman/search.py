@@ -66,8 +66,8 @@ class Weights:
         asked: the question as asked beside a rewritten or expanded query; 0 leaves it out.
         query: the rewritten or expanded query.
         origins: name of the step that wrote a search -> factor on that search's own weight.
-        retrievers: name of a retriever -> factor on all its rankings, a number or by length; 0
-            leaves it out.
+        retrievers: name of a retriever, or of its way of finding ("meaning" of "pg.meaning") ->
+            factor on all its rankings, a number or by length; 0 leaves it out.
         language: whose stop words are no telling words.
     """
 
@@ -83,8 +83,8 @@ class Weights:
         return ranking.search.weight * self.factor(ranking.search, ranking.retriever)
 
     def factor(self, search: Search, retriever: str) -> float:
-        """What a retriever counts for a search; 0: it is not asked."""
-        factor = self.retrievers.get(retriever, 1.0)
+        """What a retriever counts for a search; 0: it is not asked. Unless named, "pg.meaning" counts as "meaning"."""
+        factor = self.retrievers.get(retriever, self.retrievers.get(retriever.rpartition(".")[2], 1.0))
         if not isinstance(factor, ByLength):
             return factor
         if factor.written and search.origin in ASKED:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from dragoman.errors import MissingExtraError
 from dragoman.profile import load_profile
+from dragoman.retrievers.engines import is_address
 from dragoman.serve.corpus import look_at
 from dragoman.serve.settings import Limits, Settings, Table, pair_up, read_keys
 
@@ -20,6 +21,7 @@ class Options:
     profiles: Sequence[str] = ()
     indexes: Sequence[str] = ()
     model: str | None = None
+    embedder: str | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1
@@ -60,6 +62,7 @@ def settings_of(options: Options) -> Settings:
         OSError: a file cannot be read.
     """
     tables = pair_up(options.profiles or ("default",), options.indexes, options.model or "")
+    tables = tuple(replace(table, embedder=_embedder_of(table, options.embedder or "")) for table in tables)
     for table in tables:
         _look_at(table)
     for file in (options.report, options.questions):
@@ -95,8 +98,13 @@ def start(options: Options) -> None:
     serve(settings, options.workers)
 
 
+def _embedder_of(table: Table, embedder: str) -> str:
+    """An index of `dragoman index` knows its own."""
+    return embedder if is_address(table.index) else ""
+
+
 def _look_at(table: Table) -> None:
     """Open what a table names, so that a mistake is told before the server starts."""
     load_profile(table.profile)
     if table.index:
-        look_at(table.index)
+        look_at(table.index, table.embedder)

@@ -9,7 +9,8 @@ from typing import Self
 
 from dragoman.protocols import Retriever
 from dragoman.retrievers import open_index
-from dragoman.retrievers.engines import is_address, open_engine
+from dragoman.retrievers.embedders import load_embedder
+from dragoman.retrievers.engines import Engine, is_address, open_engine
 from dragoman.serve.settings import ServiceError, Table
 from dragoman.vocabulary import Vocabulary
 
@@ -34,15 +35,18 @@ class Corpus:
     close: Callable[[], None]
 
     @classmethod
-    async def open(cls, place: str) -> Self:
+    async def open(cls, place: str, embedder: str = "") -> Self:
         """The corpus in a directory or at an address.
+
+        Args:
+            embedder: who made an engine's vectors; empty: it is searched by words.
 
         Raises:
             IndexStateError: the directory cannot be opened as an index.
             RetrievalError: the engine cannot be reached; MissingExtraError: its client is not installed.
         """
         if is_address(place):
-            engine = open_engine(place)
+            engine = _engine(place, embedder)
             counted = engine.vocabulary()
             words = await counted if inspect.isawaitable(counted) else counted
             frequency, documents = words.document_frequency, words.documents
@@ -65,11 +69,11 @@ async def open_corpora(tables: Sequence[Table]) -> dict[str, Corpus]:
     Raises:
         IndexStateError, RetrievalError: one cannot be opened.
     """
-    places = dict.fromkeys(table.index for table in tables if table.index)
-    return {place: await Corpus.open(place) for place in places}
+    places = {table.index: table.embedder for table in tables if table.index}
+    return {place: await Corpus.open(place, embedder) for place, embedder in places.items()}
 
 
-def look_at(place: str) -> None:
+def look_at(place: str, embedder: str = "") -> None:
     """See that there is something to open, so that a mistake is told before the server starts.
 
     Raises:
@@ -79,9 +83,13 @@ def look_at(place: str) -> None:
         open_index(place).close()
         return
     try:
-        open_engine(place)
+        _engine(place, embedder)
     except ValueError as exc:
         raise ServiceError(str(exc)) from exc
+
+
+def _engine(place: str, embedder: str) -> Engine:
+    return open_engine(place, embed=load_embedder(embedder) if embedder else None)
 
 
 def _anything(_: str) -> bool:

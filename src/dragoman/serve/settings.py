@@ -31,11 +31,13 @@ class Table:
         index: a directory made by `dragoman index`, or an engine's address; empty: nothing to search, for
             rewriting alone.
         model: the rewriting model instead of the profile's; empty: the profile's.
+        embedder: who made an engine's vectors; empty: it is searched by words.
     """
 
     profile: str
     index: str = ""
     model: str = ""
+    embedder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
