@@ -67,7 +67,7 @@ def test_a_caller_may_leave_the_question_as_asked_out() -> None:
 
 def test_boosts_of_the_query_reach_its_search() -> None:
     searches = plan(Rewriting.of("q").expand("q r", (("q", 1.0), ("r", 0.5))), Weights())
-    assert searches[1] == Search("q r", "expanded", 1.0, (("q", 1.0), ("r", 0.5)), meaning="q")
+    assert searches[1] == Search("q r", "expanded", 0.8, (("q", 1.0), ("r", 0.5)), meaning="q")
 
 
 async def test_a_search_runs_once_however_many_ask_for_it() -> None:
@@ -162,19 +162,37 @@ async def test_words_added_to_a_query_do_not_blur_its_meaning() -> None:
     assert words.asked == ["hey speed", "speed limit"]
     assert meaning.asked == ["hey speed", "speed"]
     assert [(r.retriever, r.search.weight) for r in rankings] == [
-        ("words", 0.25),
-        ("meaning", 0.25),
-        ("words", 1.0),
-        ("meaning", 1.0),
+        ("words", 0.2),
+        ("meaning", 0.2),
+        ("words", 0.8),
+        ("meaning", 0.8),
     ]
 
 
-async def test_what_comes_to_the_same_on_a_retriever_counts_once_with_the_larger_weight() -> None:
+async def test_the_askers_own_words_that_come_to_the_same_count_once_with_both_weights() -> None:
     meaning = Local({"a": "speed"}, name="meaning", by_meaning=True)
-    rewriting = Rewriting.of("speed").expand("speed limit", (("speed", 1.0), ("limit", 0.5)))
-    rankings, _ = await Pool([meaning], 10, {}).rankings(plan(rewriting, Weights()))
+    expanded = Rewriting.of("speed").expand("speed limit", (("speed", 1.0), ("limit", 0.5)))
+    rankings, _ = await Pool([meaning], 10, {}).rankings(plan(expanded, Weights(asked=0.25, query=0.5)))
+    assert [ranking.search.weight for ranking in rankings] == [0.75]
+    cleaned = Rewriting.of("hey speed").clean("speed")
+    rankings, _ = await Pool([meaning], 10, {}).rankings(plan(cleaned, Weights(asked=0.25, query=0.5)))
+    assert [ranking.search.weight for ranking in rankings] == [0.75]
+    assert meaning.asked == ["speed", "speed"]
+
+
+async def test_what_a_step_wrote_anew_counts_once_with_the_larger_weight() -> None:
+    words = Local({"a": "speed"})
+    searches = [Search("speed", weight=0.4), Search("speed", "rephrase"), Search("speed", "memory", 0.5)]
+    rankings, _ = await Pool([words], 10, {}).rankings(searches)
     assert [ranking.search.weight for ranking in rankings] == [1.0]
-    assert meaning.asked == ["speed"]
+
+
+def test_only_noise_taken_out_of_the_question_itself_leaves_its_meaning() -> None:
+    cleaned = Rewriting.of("hey speed").clean("speed")
+    assert [search.meaning for search in plan(cleaned, Weights())] == ["speed", ""]
+    again = Rewriting.of("hey speed").rewrite("hey fast").clean("fast")
+    assert [search.meaning for search in plan(again, Weights())] == ["", ""]
+    assert Rewriting.of("speed").clean("speed").cleaned is None
 
 
 async def test_headings_are_asked_only_for_what_a_step_wrote() -> None:

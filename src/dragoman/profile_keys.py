@@ -83,8 +83,8 @@ KEYS: Mapping[str, Key | Section] = {
         "how much each search counts in the fusion",
         {
             "question": Key("number", "the question as asked, while nothing else was made of it", 1.0, least=0.001),
-            "asked": Key("number", "the question as asked, beside a rewritten or expanded one", 0.25, least=0.0),
-            "query": Key("number", "the rewritten or expanded question", 1.0, least=0.001),
+            "asked": Key("number", "the question as asked, beside a rewritten or expanded one", 0.2, least=0.0),
+            "query": Key("number", "the rewritten or expanded question", 0.8, least=0.001),
             "origins": Key("numbers", "step that wrote a search -> factor on that search's weight", {}, least=0.0),
             "retrievers": Key("numbers", "retriever -> factor on its rankings", {}, least=0.0),
             "reserve": Key("integer", "place below which the question's best hit is not pushed; 0: none", 10, least=0),

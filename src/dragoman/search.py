@@ -64,7 +64,7 @@ class Weights:
     Attributes:
         question: the question as asked, while nothing else was made of it.
         asked: the question as asked beside a rewritten or expanded query; 0 leaves it out.
-        query: the rewritten or expanded query.
+        query: the rewritten or expanded query; both together weigh what the question alone does.
         origins: name of the step that wrote a search -> factor on that search's own weight.
         retrievers: name of a retriever, or of its way of finding ("meaning" of "pg.meaning") ->
             factor on all its rankings, a number or by length; 0 leaves it out.
@@ -72,8 +72,8 @@ class Weights:
     """
 
     question: float = 1.0
-    asked: float = 0.25
-    query: float = 1.0
+    asked: float = 0.2
+    query: float = 0.8
     origins: Mapping[str, float] = field(default_factory=dict)
     retrievers: Mapping[str, float | ByLength] = field(default_factory=lambda: dict(RETRIEVERS))
     language: str = "en"
@@ -210,7 +210,8 @@ class Pool:
     async def rankings(self, searches: Sequence[Search]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
         """The rankings of `searches` with their weights, and the retrievers that did not answer.
 
-        Two searches that come to the same on a retriever are one ranking there, with the larger weight.
+        Two searches that come to the same on a retriever are one ranking there: the asker's own words,
+        as asked and as rewritten, with their weights added, others with the larger weight.
         """
         self._prepare(searches)
         for search in searches:
@@ -220,8 +221,7 @@ class Pool:
             for retriever in self.retrievers:
                 key = _key(search, retriever)
                 if self._wanted(search, retriever):
-                    known = heaviest.get(key)
-                    heaviest[key] = search if known is None or search.weight > known.weight else known
+                    heaviest[key] = _one_of(heaviest.get(key), search)
         found = [(search, await _settled(self._found[key])) for key, search in heaviest.items()]
         rankings = [each.under(search) for search, each in found if isinstance(each, Ranking)]
         return tuple(rankings), tuple(each for _, each in found if isinstance(each, Failure))
@@ -233,6 +233,15 @@ class Pool:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _one_of(known: Search | None, search: Search) -> Search:
+    """Of two searches that come to the same on a retriever, the one that stands for both."""
+    if known is None:
+        return search
+    if known.origin in ASKED and search.origin in ASKED:  # beside words, meaning keeps its share
+        return replace(search, weight=known.weight + search.weight)
+    return search if search.weight > known.weight else known
 
 
 def _key(search: Search, retriever: Retriever) -> Key:

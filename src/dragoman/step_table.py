@@ -122,8 +122,10 @@ def _weigher(vocabulary: Vocabulary | None) -> Callable[[str], float] | None:
 def _lexicon(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:
     from dragoman.rewriters.lexicon import LexiconRewriter
 
-    lexicon = bench.profile.lexicon()
-    return LexiconRewriter(lexicon) if lexicon is not None else None
+    lexicon, vocabulary = bench.profile.lexicon(), bench.parts.vocabulary
+    if lexicon is None:
+        return None
+    return LexiconRewriter(lexicon, idf=None if vocabulary is None else vocabulary.idf)
 
 
 def _spelling(bench: Bench, _: Mapping[str, Any]) -> Rewriter | None:

@@ -101,7 +101,7 @@ async def test_there_must_be_judgments_and_questions_enough() -> None:
 
 def test_weights_are_written_as_a_profile_reads_them() -> None:
     weights = tuned_weights(
-        Weights(retrievers={"meaning": ByLength(0.4, 0.2, 1.0), "words": 1.0}),
+        Weights(asked=0.25, query=1.0, retrievers={"meaning": ByLength(0.4, 0.2, 1.0), "words": 1.0}),
         {"asked": 2.0, "re phrase": 0.5, "on words": 3.0, "on meaning": 0.5, "says": 1.0},
     )
     assert weights.retrievers == {"meaning": ByLength(0.2, 0.1, 0.5), "words": 3.0}

@@ -293,3 +293,22 @@ def test_matching_takes_no_longer_with_twenty_thousand_entries_than_with_two_hun
         return best
 
     assert seconds(large) < 5 * seconds(small) + 20e-6
+
+
+def test_a_rarer_word_that_comes_in_counts_for_no_more_than_the_word_it_came_in_for() -> None:
+    idf = {"license": 2.0, "licence": 8.0, "kid": 9.0, "child": 3.0, "motor": 1.0, "fine": 4.0}
+    made = lexicon("license, licence", "kid => kid, child", "fine => fine, licence|0.8, motor")
+
+    def telling(word: str) -> float:
+        return idf.get(word, 0.0)
+
+    def weights(text: str) -> dict[str, float]:
+        return dict(made.apply(text, telling).terms)
+
+    assert weights("license") == {"license": 1.0, "licence": 0.125}
+    assert weights("licence") == {"licence": 1.0, "license": 0.5}
+    assert weights("kid") == {"kid": 1.0, "child": 0.5}
+    assert weights("license fine") == {"license": 1.0, "fine": 1.0, "licence": 0.4, "motor": 0.5}
+    rewriting = LexiconRewriter(made, idf=telling)(Rewriting.of("license"))
+    assert dict(rewriting.terms) == {"license": 1.0, "licence": 0.125}
+    assert dict(made.apply("license").terms) == {"license": 1.0, "licence": 0.5}

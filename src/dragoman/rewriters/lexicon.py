@@ -16,7 +16,7 @@ hyphenated word or an identifier.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -30,6 +30,7 @@ from dragoman.types import Rewriting, RuleHit
 ADDED_WEIGHT = 0.5  # of a word that came in beside the asker's own, where the file gives none
 MOST_PASSES = 8  # replacements that make room for others; more is a circle
 Weighted: TypeAlias = tuple[tuple[str, float], ...]
+Idf: TypeAlias = Callable[[str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +115,28 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def apply(self, text: str) -> Applied:
-        """The text with every entry enforced."""
+    def apply(self, text: str, idf: Idf | None = None) -> Applied:
+        """The text with every entry enforced.
+
+        Args:
+            idf: how telling a word is in the corpus. What came in says the asker's word again, so a
+                rarer one counts for no more than the word it came in for.
+        """
         found = self._matcher.scan(text)
         if not found:
             return Applied(text, text)
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-            return self.apply(unicodedata.normalize("NFC", text))
+            return self.apply(unicodedata.normalize("NFC", text), idf)
         replaced, hits, weights, still = self._replaced(text, found)
-        added: dict[str, float] = {}
+        added: dict[str, dict[str, float]] = {}  # term -> word -> weight
         for each, new in _related(replaced, still):
+            telling = max(map(idf, each.rule.left), default=0.0) if idf else 0.0
             for term in new:
-                added[term.text] = max(_weight(term), added.get(term.text, 0.0))
+                known = added.setdefault(term.text, {})
+                for word in terms(term.text):
+                    rarer = idf(word) if idf else 0.0
+                    weight = _weight(term) * (telling / rarer if rarer > telling > 0 else 1.0)
+                    known[word] = max(weight, known.get(word, 0.0))
             put = ", ".join(term.text for term in new)
             hits.append(RuleHit("lexicon.add", replaced[each.start : each.end], put, each.rule.entry.source))
         if not hits:
@@ -199,13 +210,14 @@ class LexiconRewriter:
 
     gated = False
 
-    def __init__(self, lexicon: Lexicon, name: str = "lexicon") -> None:
+    def __init__(self, lexicon: Lexicon, name: str = "lexicon", idf: Idf | None = None) -> None:
         self.lexicon = lexicon
         self.name = name
+        self._idf = idf
 
     def __call__(self, rewriting: Rewriting) -> Rewriting:
         """The rewriting with every entry enforced and noted."""
-        query = self.lexicon.apply(rewriting.query)
+        query = self.lexicon.apply(rewriting.query, self._idf)
         hits = list(query.hits)
         after = rewriting
         if query.hits:
@@ -216,7 +228,7 @@ class LexiconRewriter:
                 after = after.expand(query.text, weights)
         enforced = []
         for search in rewriting.searches:
-            applied = self.lexicon.apply(search.text)
+            applied = self.lexicon.apply(search.text, self._idf)
             hits += applied.hits
             terms_now = _carried(search.terms, search.text, applied)
             enforced.append(replace(search, text=applied.replaced, terms=terms_now) if applied.hits else search)
@@ -272,14 +284,14 @@ def _joined(text: str, added: Iterable[str]) -> str:
     return base + (" " if base[-1:] in ".?!,;:…" else ", ") + ", ".join(added)
 
 
-def _weighed(text: str, given: Mapping[str, float], added: Mapping[str, float]) -> Weighted:
+def _weighed(text: str, given: Mapping[str, float], added: Mapping[str, Mapping[str, float]]) -> Weighted:
     """The words with weights, 1 where none is given, added ones behind; empty where all weigh 1."""
     if not given and not added:
         return ()
     weighed = dict.fromkeys(terms(text), 1.0)
     weighed.update((word, weight) for word, weight in given.items() if word in weighed)
-    for phrase, weight in added.items():
-        for word in terms(phrase):
+    for words in added.values():
+        for word, weight in words.items():
             weighed.setdefault(word, weight)
     return tuple(weighed.items()) if any(weight != 1.0 for weight in weighed.values()) else ()
 
