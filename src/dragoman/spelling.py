@@ -109,7 +109,7 @@ class Speller:
             return tuple(found)
         split = [f"{word[:i]} {word[i:]}" for i in range(2, len(word) - 1)]
         found |= {pair: 0 for pair in split if pair in self._pairs}
-        near = {candidate for candidate in one_edit(word) if self._frequent(candidate)}
+        near = {candidate for candidate in self._words.keys() & one_edit(word) if self._frequent(candidate)}
         found |= dict.fromkeys(near - found.keys(), 1)
         for candidate in self._sounding.get(sound(word), ()):
             if candidate not in found and (distance := edits(word, candidate)) <= 2:

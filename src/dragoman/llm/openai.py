@@ -92,7 +92,8 @@ class OpenAI:
         asked = self._asked(prompt.rules, prompt.input, prompt.max_tokens)
         if "format" in self._parameters:
             schema = {"name": "reply", "strict": True, "schema": for_provider(prompt.schema)}
-            asked["response_format"] = {"type": "json_schema", "json_schema": schema}
+            # as it stands: given as a parameter, the SDK goes through every key of the schema
+            asked["extra_body"] = {"response_format": {"type": "json_schema", "json_schema": schema}}
         else:
             asked["messages"][0]["content"] = with_schema(prompt.rules, prompt.schema)
         try:
