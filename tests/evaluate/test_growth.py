@@ -70,7 +70,9 @@ def test_the_curve_rises_when_what_helps_is_among_the_remembered(bench: Bench) -
     assert [point.remembered for point in points] == [0, 50, 60]
     assert points[0].mean == points[1].mean < points[2].mean
     assert as_text("memory", points).splitlines()[1].split() == ["remembered", "0", "50", "60"]
-    assert html_growth(points).count("<circle") == len(points)
+    drawn = html_growth(points, 0.5)
+    assert drawn.count("<circle") == len(points)
+    assert ">raw</text>" in drawn
 
 
 def test_the_store_itself_is_left_as_it_was(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from html import escape
 from itertools import pairwise
 
 ROW = 26  # pixels a row is high
+_CLEAR = 9.0  # per cent of the width that a scale at the left takes
 _ROOM = 2.0  # per cent of the width left free at both sides, so that no dot is cut
 
 
@@ -158,14 +159,29 @@ def _steps(ordered: Sequence[float], keep: Callable[[float], float]) -> str:
     return "".join(path) + f"H{len(ordered)}V0Z"
 
 
-def curve(points: Sequence[tuple[float, float]], label: str, height: int = 180) -> str:
-    """A line through points (x from 0 upwards, in order; y), with both scales."""
+def curve(
+    points: Sequence[tuple[float, float]], label: str, height: int = 180, base: tuple[str, float] | None = None
+) -> str:
+    """A line through points (x from 0 upwards, in order; y), with both scales.
+
+    Args:
+        base: the name and height of what the line is held against.
+    """
     across = Axis(0.0, max(*(x for x, _ in points), 1.0), ())
-    up = linear([y for _, y in points], about=None)
-    places = [(across.at(x), (height - 40) * (up.high - y) / (up.high - up.low) + 16, x, y) for x, y in points]
+    up = linear([y for _, y in points], about=base and base[1])
+
+    def down(y: float) -> float:
+        return (height - 40) * (up.high - y) / (up.high - up.low) + 16
+
+    # clear of the scale's numbers at the left
+    places = [(_CLEAR + across.at(x) * (1 - _CLEAR / 100), down(y), x, y) for x, y in points]
     parts = []
+    if base:
+        at = down(base[1])
+        parts.append(f'<line class="zero" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text class="tick" x="100%" y="{at + 13:.1f}" text-anchor="end">{escape(base[0])}</text>')
     for tick in up.ticks:
-        at = (height - 40) * (up.high - tick) / (up.high - up.low) + 16
+        at = down(tick)
         parts.append(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>')
         parts.append(f'<text class="tick" x="0" y="{at - 3:.1f}">{_number(tick)}</text>')
     for (x1, y1, *_), (x2, y2, *_) in pairwise(places):

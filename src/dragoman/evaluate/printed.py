@@ -221,12 +221,12 @@ def growth(arm: str, points: Sequence[Point]) -> str:
     return f"{arm} as its memory grows:\n" + table(["remembered", *(f"{p.remembered:,}" for p in points)], rows)
 
 
-def html_growth(points: Sequence[Point]) -> str:
-    """The same as a plot."""
+def html_growth(points: Sequence[Point], raw: float) -> str:
+    """The same as a plot, against the mean of `raw`."""
     label = f"{MAIN} by the number of remembered questions: " + ", ".join(
         f"{point.remembered:,} {point.mean:.3f}" for point in points
     )
-    drawn = curve([(point.remembered, point.mean) for point in points], label)
+    drawn = curve([(point.remembered, point.mean) for point in points], label, base=("raw", raw))
     return f'<p class="note">{MAIN} by how many questions are remembered.</p>{drawn}'
 
 

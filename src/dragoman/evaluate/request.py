@@ -152,7 +152,9 @@ async def _labelled(options: Options, collection: Collection, made: list[Made], 
         points = await growth(spec, bench, collection, options.progress)
         data.setdefault("learning_curve", {})[spec.name] = [asdict(point) for point in points]
         text += ["", printed.growth(spec.name, points)]
-        extras.append((f"{spec.name}: what its memory brings as it grows", printed.html_growth(points)))
+        extras.append(
+            (f"{spec.name}: what its memory brings as it grows", printed.html_growth(points, found.raw.mean()))
+        )
     if options.runs:
         write_runs(list(runs_of(found).values()), options.runs)
     if options.report:
