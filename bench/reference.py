@@ -27,8 +27,8 @@ from dragoman import portal
 from dragoman.dragoman import Dragoman
 from dragoman.errors import IndexStateError
 from dragoman.evaluate import Collection, read_collection
-from dragoman.evaluate.files import read_run
 from dragoman.evaluate.measures import MAIN, per_question
+from dragoman.evaluate.recorded import Ids, RunFile
 from dragoman.evaluate.run import Arm, run_arm
 from dragoman.profile import load_profile
 from dragoman.profile_steps import Parts
@@ -105,7 +105,6 @@ def halls(place: Path) -> Iterator[tuple[str, Dragoman]]:
 
 def measured(collection: Collection, place: Path, anserini: Anserini | None) -> Iterator[tuple[str, float, float]]:
     """System, nDCG@10, milliseconds a question."""
-    ids = [asked.id for asked in collection.judged]
     if anserini is not None and collection.corpus is not None:
         beside = PEER / "kept" / collection.name
         if not (beside / "index").is_dir():
@@ -113,13 +112,16 @@ def measured(collection: Collection, place: Path, anserini: Anserini | None) -> 
         questions = {asked.id: asked.question.text for asked in collection.questions}
         for name, options in (("Anserini, BM25", ()), ("Anserini, BM25 and RM3", RM3)):
             run, took = anserini.search(questions, beside, *options)
-            found = {key: sorted(docs, key=lambda d: -docs[d]) for key, docs in read_run(run).items()}
-            yield name, float(per_question(collection.qrels, found, ids)[MAIN].mean()), took
+            yield name, _answered(Arm(name, RunFile(run, Ids(collection))), collection)[0], took
     for name, hall in halls(place):
-        arm = Arm(name, partial(hall.asearch, depth=DEPTH))
-        done = portal.run(run_arm(arm, collection.questions))
-        took = statistics.median(each.seconds for each in done.answered) * 1000
-        yield name, float(per_question(collection.qrels, done.run, ids)[MAIN].mean()), took
+        yield name, *_answered(Arm(name, partial(hall.asearch, depth=DEPTH)), collection)
+
+
+def _answered(arm: Arm, collection: Collection) -> tuple[float, float]:
+    """The arm's nDCG@10, and its milliseconds a question."""
+    done = portal.run(run_arm(arm, collection.questions))
+    values = per_question(collection.qrels, done.run, [asked.id for asked in collection.judged])
+    return float(values[MAIN].mean()), statistics.median(each.seconds for each in done.answered) * 1000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

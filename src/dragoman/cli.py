@@ -12,12 +12,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from dragoman import cli_batch, cli_cache, cli_evaluate, cli_learn, cli_serve
 from dragoman.cli_progress import progress
+from dragoman.cli_shared import fail, model
 from dragoman.errors import DragomanError, QuestionError, RewriteError
 
 PROFILE = "default"
@@ -30,16 +31,11 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except QuestionError as error:
-            _fail(str(error), 2 if "empty" in str(error) else 1)
+            fail(str(error), 2 if "empty" in str(error) else 1)
         except DragomanError as error:
-            _fail(str(error), 1)
+            fail(str(error), 1)
         except OSError as error:
-            _fail(f"{error.filename or 'input'}: {error.strerror or error}", 1)
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    click.echo(f"dragoman: {message}", err=True)
-    sys.exit(status)
+            fail(f"{error.filename or 'input'}: {error.strerror or error}", 1)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -78,12 +74,11 @@ _depth = click.option("--depth", type=click.IntRange(1, 1000), default=10, show_
 _filter = click.option(
     "--filter", "filters", multiple=True, metavar="KEY=VALUE", help="Only passages with this metadata."
 )
-_model = click.option("--model", metavar="SPEC", help="The rewriting model, as in openai:NAME or replay:FILE.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 _batch = click.option(
     "--batch", type=click.Path(path_type=Path), help="One question a line, answered in order; - reads stdin."
 )
-_asking = _options(_question, _profile, _index, _filter, _model, _json, _batch)
+_asking = _options(_question, _profile, _index, _filter, model, _json, _batch)
 
 
 @main.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from dragoman.cli_progress import progress
+from dragoman.cli_shared import fail
 
 _file = click.Path(path_type=Path)
 
@@ -61,8 +61,7 @@ def evaluate(prices: str | None, **given: Any) -> None:
         finished = run_evaluate(Options(**given, progress=lambda _, done, of: moved(done, of)))
     click.echo(finished.text)
     if finished.failures:
-        click.echo(f"dragoman: {'; '.join(finished.failures)}", err=True)
-        sys.exit(1)
+        fail("; ".join(finished.failures), 1)
 
 
 def _prices(text: str, kind: Callable[[float, float], Any]) -> Any:

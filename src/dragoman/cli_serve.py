@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from dragoman.cli_shared import model
 from dragoman.errors import MissingExtraError
 
-_model = click.option("--model", metavar="SPEC", help="The rewriting model, as in openai:NAME or replay:FILE.")
 _embedder = click.option(
     "--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words."
 )
@@ -24,7 +24,7 @@ _embedder = click.option(
     "--index", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine, as postgresql://…"
 )
 @_embedder
-@_model
+@model
 @click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead of standard input and output.")
 def mcp(profile: str, embedder: str | None, **given: Any) -> None:
     """Offer `rewrite`, `search` and `explain` as tools over the Model Context Protocol."""
@@ -48,7 +48,7 @@ def mcp(profile: str, embedder: str | None, **given: Any) -> None:
     help="One index or engine for all profiles, or one for each.",
 )
 @_embedder
-@_model
+@model
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes on that port.")

@@ -17,7 +17,7 @@ from dragoman.errors import RetrievalError
 from dragoman.fusion import Fusion
 from dragoman.protocols import Retriever, Rewriter, Writer
 from dragoman.rewriters.chain import Chain, Together, Unfinished
-from dragoman.search import Pool, Weights, plan, pooled
+from dragoman.search import Pool, Weights, plan, pooled, read_through
 from dragoman.telemetry import Events, Listener, inside, told
 from dragoman.types import Answer, Failure, Hit, Question, Ranking, Result, Rewriting, Search
 
@@ -119,10 +119,15 @@ class Dragoman:
         asked = Rewriting.of(question)
         with told(self.events, "question", question=asked.question) as known:
             rewriting, searches, rankings, failures, own = await self._journey(asked, depth)
+            try:
+                hits = self.fuse(rankings, own, max(depth, 0))
+            except RetrievalError:  # a damaged passage: the other retrievers are fused
+                rankings, damaged = read_through(rankings)
+                failures += damaged
+                hits = self.fuse(rankings, read_through(own)[0], max(depth, 0))
             if not rankings:
                 down = "; ".join(f"{f.retriever}: {f.reason}" for f in failures)
                 raise RetrievalError(f"no retriever answered: {down}")
-            hits = self.fuse(rankings, own, max(depth, 0))
             result = Result(rewriting, searches, rankings, hits, failures, time.perf_counter() - began)
             known.update(result=result, seconds=result.seconds)
         return result

@@ -109,7 +109,9 @@ class _Sums:
 
     def hits(self, doc_ids: Iterable[str] | None = None) -> tuple[Hit, ...]:
         """The hits of these documents with what every ranking gave them; of all, best first."""
-        because: dict[str, list[Contribution]] = {doc_id: [] for doc_id in doc_ids or self.scores}
+        because: dict[str, list[Contribution]] = {
+            doc_id: [] for doc_id in (self.scores if doc_ids is None else doc_ids)
+        }
         first: dict[str, Hit] = {}
         for ranking, weighted in self._shared:
             search, retriever = ranking.search, ranking.retriever
@@ -141,12 +143,13 @@ def best(
     The same as fusing, reserving and cutting; with the fusions of this module, hits that are cut off
     are not made.
     """
+    if not rankings:  # nobody's fusion is asked about nothing
+        return ()
     shares = next((shares for ours, shares in _OURS if ours is fuse), None)
     if shares is None:
         return reserve(fuse(rankings, weigh), raw_best, place)[:depth]
     sums = _Sums(rankings, weigh, shares)
-    wanted = _reserved(list(sums.scores), raw_best, place)[:depth]
-    return sums.hits(wanted) if wanted else ()
+    return sums.hits(_reserved(list(sums.scores), raw_best, place)[:depth])
 
 
 def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit, ...]:

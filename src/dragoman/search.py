@@ -242,6 +242,20 @@ class Pool:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def read_through(rankings: Sequence[Ranking]) -> tuple[tuple[Ranking, ...], tuple[Failure, ...]]:
+    """Rankings all of whose hits can be read, and why others cannot: some read a passage when it is looked at."""
+    whole: list[Ranking] = []
+    failures: list[Failure] = []
+    for ranking in rankings:
+        try:
+            _ = [hit.text for hit in ranking.hits]
+        except RetrievalError as error:
+            failures.append(Failure(ranking.retriever, ranking.search.text, str(error)))
+        else:
+            whole.append(ranking)
+    return tuple(whole), tuple(failures)
+
+
 def _one_of(known: Search | None, search: Search) -> Search:
     """Of two searches that come to the same on a retriever, the one that stands for both."""
     if known is None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from dragoman import fusion
+from dragoman.errors import RetrievalError
 from dragoman.fusion import Fusion
 from dragoman.rewriters.gate import codes
 from dragoman.search import Pool, current_pool, plan
@@ -111,7 +112,10 @@ class Feedback:
 
     async def _feed(self, rewriting: Rewriting, pool: Pool, needed: float) -> Rewriting:
         rankings, _ = await pool.rankings(plan(rewriting, pool.weights))
-        hits = fusion.best(self._fuse, rankings, pool.weights.weigh, self.settings.hits)
+        try:
+            hits = fusion.best(self._fuse, rankings, pool.weights.weigh, self.settings.hits)
+        except RetrievalError as error:  # the search itself will say so
+            return rewriting.note(f"no feedback: {error}")
         if len(hits) < self.settings.hits:
             return rewriting.note(f"{len(hits)} hits, too few to feed back")
         direction, agreement = _centre(pool, hits)

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.dragoman import Dragoman
 from dragoman.errors import RetrievalError
 from dragoman.retrievers import build_index, open_index
+from dragoman.retrievers.callable import CallableRetriever
 from dragoman.retrievers.embedded.found import Found
+from dragoman.rewriters.feedback import Feedback
 from dragoman.types import Hit, Ranking, Search
 
 LONG = "section-" + "é" * 300  # does not end within the first bytes of its line
@@ -63,7 +66,7 @@ def test_it_equals_and_hashes_and_shows_as_a_plain_hit_and_becomes_one_when_copi
     moved = replace(found, score=9.0, text="")
     assert (type(moved), moved.doc_id, moved.score, moved.text, moved.title) == (Hit, "s1", 9.0, "", plain.title)
     with pytest.raises(AttributeError):
-        found.score = 1.0  # type: ignore[misc]
+        found.score = 1.0  # type: ignore[misc]  # frozen: that is what is tried
     assert Ranking(Search("lamps"), "words", (found, plain)).hits == (plain,)
 
 
@@ -74,3 +77,28 @@ def test_a_damaged_line_is_an_error_that_says_what_to_do(index: Path) -> None:
         lines.write_bytes(b"x" * len(content))  # the same file, mapped: damage under an open index
         with pytest.raises(RetrievalError, match="build the index again"):
             opened.words(Search("lamps"), 10, {})
+
+
+def test_bytes_that_are_no_text_are_damage_and_not_left_out(index: Path) -> None:
+    (lines,) = index.glob("generation-*/passages.jsonl")
+    content = lines.read_bytes()
+    with open_index(index) as opened:
+        (found,) = opened.words(Search("headlamps lit"), 1, {}).hits
+        lines.write_bytes(content.replace(b"Headlamps", b"\xff\xfeadlamps"))
+        with pytest.raises(RetrievalError, match="build the index again"):
+            _ = found.text
+
+
+async def test_a_damaged_passage_takes_its_retriever_out_and_no_other(index: Path) -> None:
+    (lines,) = index.glob("generation-*/passages.jsonl")
+    with open_index(index) as opened:
+        other = CallableRetriever(lambda _text, _depth: [("other", 1.0)], "elsewhere")
+        hall = Dragoman([opened.words, other], [Feedback()])
+        lines.write_bytes(lines.read_bytes().replace(b"Headlamps", b"\xff\xfeadlamps"))
+        result = await hall.asearch("headlamps lit")
+        assert [hit.doc_id for hit in result.hits] == ["other"]
+        assert [(failure.retriever, "build the index again" in failure.reason) for failure in result.failures] == [
+            ("words", True)
+        ]
+        with pytest.raises(RetrievalError, match=r"no retriever answered: words: .*build the index again"):
+            await Dragoman([opened.words]).asearch("headlamps lit")

@@ -6,6 +6,7 @@ import json
 import mmap
 import shutil
 from array import array
+from codecs import utf_8_decode
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -90,21 +91,24 @@ class Passages:
         if self._closed:
             raise RetrievalError("the index was closed; open it again")
 
-    def _line(self, number: int, most: int | None = None) -> str:
-        start = self._ends.item(number - 1) if number else 0
-        end = self._ends.item(number)
-        return str(self._lines[start : end if most is None else min(end, start + most)], "utf-8", "ignore")
+    def _line(self, number: int) -> tuple[int, int]:
+        """Where its line begins and ends."""
+        return self._ends.item(number - 1) if number else 0, self._ends.item(number)
 
     def _read(self, number: int) -> Passage:
+        start, end = self._line(number)
         try:
-            doc_id, title, text, metadata = json.loads(self._line(number))
+            doc_id, title, text, metadata = json.loads(str(self._lines[start:end], "utf-8"))
         except ValueError as exc:
             raise RetrievalError(f"passage {number} cannot be read ({exc}); build the index again") from exc
         return Passage(doc_id, title, text, metadata)
 
     def _read_id(self, number: int) -> str:
+        start, end = self._line(number)
         try:
-            return str(_JSON.raw_decode(self._line(number, _ID_WITHIN), len("["))[0])
+            # strict, but for a character that is cut in two at the end
+            begun, _ = utf_8_decode(self._lines[start : min(end, start + _ID_WITHIN)], "strict", False)
+            return str(_JSON.raw_decode(begun, len("["))[0])
         except ValueError:  # a very long id, or a damaged line
             return self.read(number).doc_id
 
