@@ -66,16 +66,16 @@ def _reciprocal(ranking: Ranking, _: int, k: int = RRF_K) -> list[float]:
 
 
 def _standardised(ranking: Ranking, longest: int) -> list[float]:
-    values = [hit.score for hit in ranking.hits]
+    values = ranking.scores
     noughts = longest - len(values)
     low, mean = (0.0 if noughts else values[-1]), math.fsum(values) / longest
-    squares = math.fsum((value - mean) ** 2 for value in values) + noughts * mean**2
+    squares = math.fsum([(value - mean) ** 2 for value in values]) + noughts * mean**2
     spread = math.sqrt(squares / longest)
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
 
 def _min_max(ranking: Ranking, _: int) -> list[float]:
-    values = [hit.score for hit in ranking.hits]
+    values = ranking.scores
     low, spread = values[-1], values[0] - values[-1]
     return [1.0 if spread == 0 else (value - low) / spread for value in values]
 
@@ -92,15 +92,15 @@ class _Sums:
         self._shared: list[tuple[Ranking, list[float]]] = []
         parts: dict[str, list[float]] = {}
         for ranking in rankings:
-            if not ranking.hits:
+            if not len(ranking):
                 continue
             weight = ranking.search.weight if weigh is None else weigh(ranking)
             weighted = [weight * share for share in shares(ranking, longest)]
             self._shared.append((ranking, weighted))
-            for hit, share in zip(ranking.hits, weighted, strict=True):
-                known = parts.get(hit.doc_id)
+            for doc_id, share in zip(ranking.doc_ids, weighted, strict=True):
+                known = parts.get(doc_id)
                 if known is None:
-                    parts[hit.doc_id] = [share]
+                    parts[doc_id] = [share]
                 else:
                     known.append(share)
         scored = [(math.fsum(shares_of), doc_id) for doc_id, shares_of in parts.items()]
@@ -115,11 +115,13 @@ class _Sums:
         first: dict[str, Hit] = {}
         for ranking, weighted in self._shared:
             search, retriever = ranking.search, ranking.retriever
-            for rank, (hit, share) in enumerate(zip(ranking.hits, weighted, strict=True), start=1):
-                parts = because.get(hit.doc_id)
-                if parts is not None:
-                    first.setdefault(hit.doc_id, hit)
-                    parts.append(Contribution(search.text, retriever, rank, share, search.origin))
+            for rank, doc_id in enumerate(ranking.doc_ids, start=1):
+                parts = because.get(doc_id)
+                if parts is None:
+                    continue
+                if not parts:
+                    first[doc_id] = ranking.hit(rank)
+                parts.append(Contribution(search.text, retriever, rank, weighted[rank - 1], search.origin))
         return tuple(
             Hit(doc_id, self.scores[doc_id], hit.title, hit.text, hit.metadata, tuple(parts))
             for doc_id, parts in because.items()

@@ -266,15 +266,17 @@ def _one_of(known: Search | None, search: Search) -> Search:
 
 
 def _key(search: Search, retriever: Retriever) -> Key:
-    read = _read_by(search, retriever)
-    return read.text, read.terms, read.vector, retriever.name
+    """What the search comes to on this retriever; looked up a dozen times a question."""
+    if getattr(retriever, "by_meaning", False):
+        return search.meaning or search.text, (), search.vector, retriever.name
+    return search.text, search.terms, (), retriever.name
 
 
 def _read_by(search: Search, retriever: Retriever) -> Search:
     """The search as this retriever reads it: by its meaning, or by its words."""
-    if getattr(retriever, "by_meaning", False):
-        return replace(search, text=search.meaning or search.text, terms=(), meaning="")
-    return replace(search, vector=(), meaning="") if search.vector or search.meaning else search
+    text, terms, vector, _ = _key(search, retriever)
+    same = search.text == text and search.terms == terms and search.vector == vector and not search.meaning
+    return search if same else replace(search, text=text, terms=terms, vector=vector, meaning="")
 
 
 async def _settled(found: Found | asyncio.Task[Found]) -> Found:

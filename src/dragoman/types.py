@@ -299,6 +299,15 @@ class Ranking:
         """The documents, best first."""
         return tuple(hit.doc_id for hit in self.hits)
 
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Their scores, best first."""
+        return tuple(hit.score for hit in self.hits)
+
+    def hit(self, rank: int) -> Hit:
+        """The hit at this rank, the first at 1."""
+        return self.hits[rank - 1]
+
     def top(self, depth: int) -> Ranking:
         """The first `depth` hits."""
         return self if depth >= len(self.hits) else self._with(hits=self.hits[:depth])

@@ -60,12 +60,6 @@ CAUSES: tuple[tuple[str, Row], ...] = (
     ("TimeoutError", (LLMTimeout, "did not answer in time")),
     ("ConnectError", (LLMUnavailable, "could not be connected to")),
 )
-# What the HTTP client's own words for a broken protocol tell apart.
-PROTOCOL: tuple[tuple[str, str], ...] = (
-    ("illegal status line", "answered with something that is not HTTP; check the URL and the port"),
-    ("too long", "sent headers without end"),
-    ("without sending a response", "closed the connection without a reply"),
-)
 # A broken protocol told apart by the HTTP client's own words, which stand in no message of ours.
 _PROTOCOL: Mapping[str, str] = {
     "illegal": "answered with something that is not HTTP; check the URL and the port",

@@ -92,14 +92,15 @@ class OpenAI:
         asked = self._asked(prompt.rules, prompt.input, prompt.max_tokens)
         if "format" in self._parameters:
             schema = {"name": "reply", "strict": True, "schema": for_provider(prompt.schema)}
-            # as it stands: given as a parameter, the SDK goes through every key of the schema
-            asked["extra_body"] = {"response_format": {"type": "json_schema", "json_schema": schema}}
+            asked["response_format"] = {"type": "json_schema", "json_schema": schema}
         else:
             asked["messages"][0]["content"] = with_schema(prompt.rules, prompt.schema)
         try:
             client = await self._source.get()
             hush("openai")
-            async with client.chat.completions.with_streaming_response.create(**asked) as response:
+            create = client.chat.completions.with_streaming_response.create
+            # The body goes as it stands: the SDK takes a millisecond to look through parameters for what to convert.
+            async with create(model=self.model, messages=(), extra_body=asked) as response:
                 raw, kind = await whole(response, self.name)
         except Exception as error:  # whatever the SDK or its transport raises is foreign and is mapped here
             raise self._parameters.mapped(error, self.name, STATUSES) from error

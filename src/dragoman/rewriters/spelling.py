@@ -8,12 +8,14 @@ a vehicle code has horses and no houses.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from dragoman.spelling import variants
 from dragoman.text import fold, identifiers, stemmer, stop_words, tokens
 from dragoman.types import Rewriting, RuleHit
 from dragoman.vocabulary import Vocabulary
 
+_KEPT = 4_096  # words
 _SLIP_LEAST = 6  # letters: shorter words have neighbours that are other words
 # People seldom mistake a word's first letter, except one vowel for another: "vaseline" is no "baseline".
 _VOWELS = frozenset("aeiou")
@@ -36,6 +38,7 @@ class Spelling:
         self._known = known
         self._stem = stemmer(vocabulary.language)
         self._stop = stop_words(vocabulary.language)
+        self.repaired = lru_cache(_KEPT)(self._repaired)  # the words that a corpus lacks come again and again
 
     def __call__(self, rewriting: Rewriting) -> Rewriting:
         """The rewriting with its query repaired; each repair noted."""
@@ -52,7 +55,7 @@ class Spelling:
                 hits.append(RuleHit("spelling", token.text, put))
         return rewriting.rewrite("".join(parts) + text[end:]).note(*hits) if hits else rewriting
 
-    def repaired(self, word: str) -> str:
+    def _repaired(self, word: str) -> str:
         """What the corpus writes for `word`; empty where it stays as it is."""
         folded = fold(word)
         if not folded.isalpha() or folded in self._stop or self._vocabulary.holds(folded):

@@ -14,7 +14,7 @@ from dragoman.dragoman import Dragoman
 from dragoman.errors import RetrievalError
 from dragoman.retrievers import build_index, open_index
 from dragoman.retrievers.callable import CallableRetriever
-from dragoman.retrievers.embedded.found import Found
+from dragoman.retrievers.embedded.found import Found, FoundRanking
 from dragoman.rewriters.feedback import Feedback
 from dragoman.types import Hit, Ranking, Search
 
@@ -68,6 +68,29 @@ def test_it_equals_and_hashes_and_shows_as_a_plain_hit_and_becomes_one_when_copi
     with pytest.raises(AttributeError):
         found.score = 1.0  # type: ignore[misc]  # frozen: that is what is tried
     assert Ranking(Search("lamps"), "words", (found, plain)).hits == (plain,)
+
+
+def test_a_ranking_of_the_index_is_a_ranking_like_any_other(index: Path) -> None:
+    with open_index(index) as opened:
+        found = opened.words(Search("lamps brakes"), 10, {})
+    assert isinstance(found, FoundRanking)
+    plain = Ranking(found.search, "words", found.hits, found.seconds)
+    assert type(plain) is Ranking
+    assert (found == plain, plain == found, hash(found) == hash(plain), repr(found) == repr(plain)) == (True,) * 4
+    assert (found.doc_ids, found.scores, len(found)) == (plain.doc_ids, plain.scores, len(plain))
+    assert [found.hit(rank) for rank in range(1, len(found) + 1)] == list(plain.hits) == list(found.hits)
+    assert found.hits is found.hits
+    for depth in (0, 2, 10):
+        assert found.top(depth) == plain.top(depth)
+    other = Search("something else", "rephrase")
+    assert found.under(other, 2.0) == plain.under(other, 2.0)
+    assert found.under(other).seconds == found.seconds
+    assert found != plain.under(other)
+    for copied in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found), replace(found)):
+        assert type(copied) is Ranking
+        assert copied == plain
+    with pytest.raises(AttributeError):
+        found.retriever = "x"  # type: ignore[misc]  # frozen: that is what is tried
 
 
 def test_a_damaged_line_is_an_error_that_says_what_to_do(index: Path) -> None:

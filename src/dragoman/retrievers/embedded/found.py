@@ -1,8 +1,7 @@
-"""Hits of the index, which carry no text until somebody looks at it."""
+"""Rankings and hits of the index: no hit is made, and no text read, until somebody looks at it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.retrievers.embedded.passages import Passages
-from dragoman.types import Hit, Metadata
+from dragoman.types import Hit, Metadata, Ranking, Search
 
 
 class Found(Hit):
@@ -55,31 +54,115 @@ class Found(Hit):
         return Hit, _values(self)
 
 
-def _values(hit: Hit) -> tuple[Any, ...]:
-    return tuple(getattr(hit, each.name) for each in fields(Hit))
+def _values(found: Hit | Ranking) -> tuple[Any, ...]:
+    kind = Hit if isinstance(found, Hit) else Ranking
+    return tuple(getattr(found, each.name) for each in fields(kind))
+
+
+class FoundRanking(Ranking):
+    """A ranking of the index in columns: a hit is made when somebody looks at it.
+
+    Copied or pickled it is a plain `Ranking`.
+    """
+
+    __slots__ = ("_numbers", "_passages", "doc_ids", "scores")
+    _passages: Passages
+    _numbers: tuple[int, ...]
+    doc_ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def __new__(cls, *values: Any, **named: Any) -> Ranking:  # type: ignore[misc]  # as `dataclasses.replace` makes one
+        """A plain ranking."""
+        return Ranking(*values, **named)
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """All of them, made at the first look."""
+        try:
+            made: tuple[Hit, ...] = _HITS.__get__(self)
+        except AttributeError:
+            made = tuple(map(self.hit, range(1, len(self) + 1)))
+            _HITS.__set__(self, made)
+        return made
+
+    def hit(self, rank: int) -> Hit:
+        """The hit at this rank, the first at 1."""
+        made = _NEW(Found)
+        _SET_ID(made, self.doc_ids[rank - 1])
+        _SET_SCORE(made, self.scores[rank - 1])
+        _SET_BECAUSE(made, ())
+        _SET_NUMBER(made, self._numbers[rank - 1])
+        _SET_PASSAGES(made, self._passages)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def top(self, depth: int) -> Ranking:
+        """The first `depth` hits."""
+        if depth >= len(self):
+            return self
+        columns = self.doc_ids[:depth], self.scores[:depth], self._numbers[:depth]
+        return _made(self.search, self.retriever, self._passages, columns, self.seconds)
+
+    def under(self, search: Search, seconds: float | None = None) -> Ranking:
+        """The same hits as those of `search`."""
+        columns = self.doc_ids, self.scores, self._numbers
+        return _made(search, self.retriever, self._passages, columns, self.seconds if seconds is None else seconds)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranking) and _values(self) == _values(other)
+
+    __hash__ = Ranking.__hash__
+
+    def __repr__(self) -> str:
+        return repr(Ranking(*_values(self)))
+
+    def __reduce__(self) -> tuple[type[Ranking], tuple[Any, ...]]:
+        return Ranking, _values(self)
 
 
 _NEW = object.__new__
-# What a frozen dataclass's own `__init__` would do at twice the time, some hundreds of times a question.
+_HITS: Any = vars(Ranking)["hits"]  # its slot
+# What a frozen dataclass's own `__init__` would do at twice the time.
 _SET_ID, _SET_SCORE, _SET_BECAUSE, _SET_NUMBER, _SET_PASSAGES = (
     getattr(Found, name).__set__ for name in ("doc_id", "score", "because", "_number", "_passages")
 )
 
 
-def hits_of(passages: Passages, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> Sequence[Hit]:
-    """Hits in the order given.
+def _made(
+    search: Search,
+    retriever: str,
+    passages: Passages,
+    columns: tuple[tuple[str, ...], tuple[float, ...], tuple[int, ...]],
+    seconds: float,
+) -> Ranking:
+    made = _NEW(FoundRanking)
+    doc_ids, scores, numbers = columns
+    named = {"search": search, "retriever": retriever, "seconds": seconds, "dropped": 0, "doc_ids": doc_ids}
+    for name, value in {**named, "scores": scores, "_numbers": numbers, "_passages": passages}.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def ranking_of(
+    search: Search,
+    retriever: str,
+    passages: Passages,
+    found: tuple[NDArray[np.float32], NDArray[np.uint32]],
+    depth: int,
+    seconds: float,
+) -> Ranking:
+    """A ranking of the best `depth` of what was found.
+
+    Args:
+        found: scores, finite and above 0, and the passages' numbers, each once; in any order.
 
     Raises:
         RetrievalError: the index was closed, or a line of its passages is damaged.
     """
     passages.check_open()
-    found: list[Hit] = []
-    for number, score in zip(numbers.tolist(), scores.tolist(), strict=True):
-        hit = _NEW(Found)
-        _SET_ID(hit, passages.doc_id(number))
-        _SET_SCORE(hit, score)
-        _SET_BECAUSE(hit, ())
-        _SET_NUMBER(hit, number)
-        _SET_PASSAGES(hit, passages)
-        found.append(hit)
-    return found
+    scores, numbers = found[0].tolist(), found[1].tolist()
+    rows = sorted(zip(scores, map(passages.doc_id, numbers), numbers, strict=True), reverse=True)[:depth]
+    ordered, doc_ids, places = zip(*rows, strict=True) if rows else ((), (), ())
+    return _made(search, retriever, passages, (doc_ids, ordered, places), seconds)

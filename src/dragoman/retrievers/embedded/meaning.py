@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import MissingExtraError, RetrievalError
-from dragoman.retrievers.embedded.found import hits_of
+from dragoman.retrievers.embedded.found import ranking_of
 from dragoman.retrievers.embedded.layout import Model
 from dragoman.retrievers.embedded.topic import Topic
 from dragoman.retrievers.embedded.vectors import Numbers, Scores, VectorTable
@@ -137,9 +137,8 @@ class Meaning:
         if depth <= 0:
             return Ranking(search, self.name)
         allowed: Numbers | None = self._shelf.reader.allowed(frozenset(filters.items())) if filters else None
-        scores, numbers = self._nearest(search, depth, allowed)
-        hits = tuple(hits_of(self._shelf.passages, numbers, scores))
-        return Ranking(search, self.name, hits, time.perf_counter() - started).top(depth)
+        found = self._nearest(search, depth, allowed)
+        return ranking_of(search, self.name, self._shelf.passages, found, depth, time.perf_counter() - started)
 
     def _nearest(self, search: Search, depth: int, allowed: Numbers | None) -> tuple[Scores, Numbers]:
         kept = self._looked_up.get(search.text) if allowed is None and not search.vector else None

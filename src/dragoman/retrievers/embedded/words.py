@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -29,11 +29,11 @@ from tantivy import Occur, Query
 
 from dragoman.errors import RetrievalError
 from dragoman.retrievers.documents.document import Document
-from dragoman.retrievers.embedded.found import hits_of
+from dragoman.retrievers.embedded.found import ranking_of
 from dragoman.retrievers.embedded.layout import WORDS
 from dragoman.retrievers.embedded.passages import Passages
 from dragoman.text import fold, stems
-from dragoman.types import Hit, Metadata, Ranking, Search
+from dragoman.types import Metadata, Ranking, Search
 
 Numbers: TypeAlias = NDArray[np.uint32]
 
@@ -266,18 +266,19 @@ class Words:
             RetrievalError: the index's files went bad or were closed.
         """
         started = time.perf_counter()
-        hits = self._hits(search, depth, filters) if depth > 0 else ()
-        return Ranking(search, self.name, tuple(hits), time.perf_counter() - started).top(max(depth, 0))
+        found = self._found(search, depth, filters) if depth > 0 else None
+        if found is None:
+            return Ranking(search, self.name, (), time.perf_counter() - started)
+        return ranking_of(search, self.name, self._passages, found, depth, time.perf_counter() - started)
 
-    def _hits(self, search: Search, depth: int, filters: Metadata) -> Sequence[Hit]:
+    def _found(self, search: Search, depth: int, filters: Metadata) -> tuple[NDArray[np.float32], Numbers] | None:
         weights = self._reader.weights(search)
         if self._field != "body":
             weights = {(self._field, term): weight for (field, term), weight in weights.items() if field == "body"}
         query = self._reader.query(weights.items(), filters)
         if query is None:
-            return ()
+            return None
         try:
-            scores, numbers = self._reader.best(query, depth)
+            return self._reader.best(query, depth)
         except ValueError as exc:
             raise RetrievalError(f"the word index cannot be searched ({exc}); build the index again") from exc
-        return hits_of(self._passages, numbers, scores)
