@@ -64,6 +64,9 @@ if TYPE_CHECKING:
         RewriteRejected as RewriteRejected,
     )
     from dragoman.errors import (
+        RewriteSkipped as RewriteSkipped,
+    )
+    from dragoman.errors import (
         RewriteTimeout as RewriteTimeout,
     )
     from dragoman.protocols import (
@@ -149,6 +152,7 @@ _HOMES = {
         "RetrievalError",
         "RewriteError",
         "RewriteRejected",
+        "RewriteSkipped",
         "RewriteTimeout",
     ),
     "dragoman.protocols": ("LLM", "Prompt", "Reply", "Retriever", "Rewriter", "Writer"),

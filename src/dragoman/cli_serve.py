@@ -56,6 +56,13 @@ def mcp(profile: str, embedder: str | None, **given: Any) -> None:
 @click.option(
     "--concurrent", type=click.IntRange(1), default=64, show_default=True, help="Questions at once, a worker."
 )
+@click.option(
+    "--behind",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Milliseconds that a worker may run behind; beyond them the model is left out. 0: never.",
+)
 @click.option("--per-minute", type=click.IntRange(0), default=0, help="Questions a minute for a key; 0: no limit.")
 @click.option("--max-body", "most_bytes", type=click.IntRange(1_000), default=262_144, help="Bytes of a request.")
 @click.option("--feedback", metavar="FILE", help="Append hits that helped here, for `dragoman learn`.")

@@ -5,6 +5,7 @@
       RewriteError        a rewriter did not answer; the chain goes on without it
         RewriteRejected   a guard turned down everything the rewriter gave
         RewriteTimeout    it was cut at its deadline
+        RewriteSkipped    it was left out on purpose
         LLMError          LLMTimeout · LLMRefused · LLMUnreadable (.text) · LLMUnavailable
       RetrievalError      one of several retrievers: fuse the rest; all: raise
       IndexStateError     .path: an index that is absent, damaged, older or another model's
@@ -44,6 +45,10 @@ class RewriteRejected(RewriteError):
 
 class RewriteTimeout(RewriteError):
     """The rewriter did not answer within its deadline and was cut."""
+
+
+class RewriteSkipped(RewriteError):
+    """The rewriter was left out on purpose, so that nobody waits for it."""
 
 
 class LLMError(RewriteError):

@@ -18,6 +18,7 @@ from dragoman.errors import (
     LLMUnreadable,
     RewriteError,
     RewriteRejected,
+    RewriteSkipped,
     RewriteTimeout,
 )
 from dragoman.rewriters.chain import Chain, Together
@@ -113,6 +114,7 @@ def test_a_step_is_recorded_with_what_it_noted() -> None:
         (LLMRefused("r"), Outcome.REFUSED),
         (LLMUnreadable("u", "text"), Outcome.UNREADABLE),
         (RewriteRejected("j"), Outcome.REJECTED),
+        (RewriteSkipped("s"), Outcome.SKIPPED),
         (LLMUnavailable("a"), Outcome.FAILED),
         (RewriteError("f"), Outcome.FAILED),
     ],
@@ -122,6 +124,15 @@ async def test_a_step_that_does_not_answer_leaves_all_as_it_was(error: RewriteEr
         after = await finish(Chain([Adds("one"), failing, Adds("two")]), Rewriting.of("q"))
         assert [search.text for search in after.searches] == ["one", "two"]
         assert (after.steps[1].outcome, after.steps[1].reason) == (outcome, str(error))
+
+
+async def test_what_was_left_out_on_purpose_is_no_failure_to_whoever_listens(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[Event] = []
+    await finish(Chain([Waits(error=RewriteSkipped("in a rush"))], events=Events((told.append,))), Rewriting.of("q"))
+    assert [event.name for event in told] == ["step.start", "step.stop"]
+    assert told[1].attributes["outcome"] is Outcome.SKIPPED
+    assert told[1].attributes["rewriting"].steps[-1].reason == "in a rush"
+    assert not caplog.records
 
 
 async def test_any_other_exception_is_a_defect_and_is_raised() -> None:

@@ -19,6 +19,7 @@ from dragoman.errors import (
     LLMUnreadable,
     RewriteError,
     RewriteRejected,
+    RewriteSkipped,
     RewriteTimeout,
 )
 from dragoman.protocols import Rewriter
@@ -31,6 +32,7 @@ OUTCOMES: tuple[tuple[type[RewriteError], Outcome], ...] = (
     (LLMRefused, Outcome.REFUSED),
     (LLMUnreadable, Outcome.UNREADABLE),
     (RewriteRejected, Outcome.REJECTED),
+    (RewriteSkipped, Outcome.SKIPPED),
     (RewriteError, Outcome.FAILED),
 )
 
@@ -175,13 +177,7 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
         given = _called(step, rewriting, happening)
         after = given if isinstance(given, Rewriting) else (yield Unfinished(given, rewriting))
     except RewriteError as error:
-        took = time.perf_counter() - began
-        outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
-        log.warning("%s did not answer: %s (%s)", step.name, outcome, type(error).__name__)  # no text in the log
-        if happening:
-            happening.fail(error, outcome=outcome, seconds=took)
-        noted = [note for note in error.notes if isinstance(note, RuleHit | Usage)]
-        return _record(rewriting, rewriting.note(*noted), step.name, outcome, took, str(error))
+        return _unanswered(step, rewriting, error, time.perf_counter() - began, happening)
     except BaseException as error:
         if happening:
             happening.fail(error, outcome=Outcome.FAILED)
@@ -190,6 +186,23 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
     recorded = _record(rewriting, after, step.name, _outcome(rewriting, after), took)
     if happening:
         happening.stop(outcome=recorded.steps[-1].outcome, rewriting=recorded, seconds=took)
+    return recorded
+
+
+def _unanswered(
+    step: Rewriter, rewriting: Rewriting, error: RewriteError, took: float, happening: Happening | None
+) -> Rewriting:
+    """As it was, with the error's outcome in the record."""
+    outcome = next(outcome for kind, outcome in OUTCOMES if isinstance(error, kind))
+    noted = [note for note in error.notes if isinstance(note, RuleHit | Usage)]
+    recorded = _record(rewriting, rewriting.note(*noted), step.name, outcome, took, str(error))
+    if outcome is Outcome.SKIPPED:  # on purpose: nothing went wrong
+        if happening:
+            happening.stop(outcome=outcome, rewriting=recorded, seconds=took)
+        return recorded
+    log.warning("%s did not answer: %s (%s)", step.name, outcome, type(error).__name__)  # no text in the log
+    if happening:
+        happening.fail(error, outcome=outcome, seconds=took)
     return recorded
 
 

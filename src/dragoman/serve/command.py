@@ -27,6 +27,7 @@ class Options:
     workers: int = 1
     origins: Sequence[str] = ()
     concurrent: int = Limits().concurrent
+    behind: int = round(1000 * Limits().behind)
     per_minute: int = Limits().per_minute
     most_bytes: int = Limits().body
     feedback: str | None = None
@@ -72,7 +73,12 @@ def settings_of(options: Options) -> Settings:
         tables,
         host=options.host,
         port=options.port,
-        limits=Limits(body=options.most_bytes, concurrent=options.concurrent, per_minute=options.per_minute),
+        limits=Limits(
+            body=options.most_bytes,
+            concurrent=options.concurrent,
+            behind=options.behind / 1000,
+            per_minute=options.per_minute,
+        ),
         origins=tuple(options.origins),
         feedback=options.feedback or "",
         proposals=options.proposals or "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -55,8 +55,13 @@ class Desk:
         self.raw = replace(profile, steps=()).build(replace(self._parts, llm=None, models=False))
 
     @classmethod
-    async def open(cls, table: Table, corpus: Corpus | None, metrics: Metrics) -> Self:
+    async def open(
+        cls, table: Table, corpus: Corpus | None, metrics: Metrics, held: Callable[[LLM], LLM] = lambda llm: llm
+    ) -> Self:
         """The desk of a table, its model's client built and its embedder loaded.
+
+        Args:
+            held: what the model is asked through.
 
         Raises:
             ProfileError: the profile cannot be used.
@@ -66,6 +71,7 @@ class Desk:
         llm = open_model(name, profile) if name else None
         if llm is not None:
             await warm(llm)
+            llm = held(llm)
         desk = cls(profile, corpus, llm, [metrics.listener(profile.name), *from_environment()])
         if corpus is not None:
             await desk.raw.asearch("the first question must not wait for files to be read", 1)

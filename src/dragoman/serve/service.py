@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragoman.llm.open import innermost
+from dragoman.llm.replay import Replay
+from dragoman.protocols import LLM
 from dragoman.serve.clicks import Clicks
 from dragoman.serve.corpus import open_corpora
 from dragoman.serve.desk import Desk
 from dragoman.serve.door import Counter
 from dragoman.serve.learned import LearnedFile
 from dragoman.serve.metrics import Metrics
+from dragoman.serve.pace import Pace, Spared
 from dragoman.serve.problems import Problem
 from dragoman.serve.proposals import Proposals
 from dragoman.serve.settings import ServiceError, Settings
@@ -29,6 +34,8 @@ class Service:
     proposals: Proposals | None
     learned: LearnedFile | None
     desks: dict[str, Desk] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
+    _watching: asyncio.Task[None] | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> Service:
@@ -49,18 +56,25 @@ class Service:
         """
         corpora = await open_corpora(self.settings.tables)
         for table in self.settings.tables:
-            desk = await Desk.open(table, corpora.get(table.index), self.metrics)
+            desk = await Desk.open(table, corpora.get(table.index), self.metrics, self._spared)
             if desk.name in self.desks:
                 raise ServiceError(f"two profiles are called {desk.name!r}; give one another `name`")
             self.desks[desk.name] = desk
+        self._watching = asyncio.create_task(self.pace.watch(), name="dragoman pace")
         # What is loaded now stays. Left among what is collected, each full collection would walk it, hold every
         # question up for 0.2 s, and deadlines be missed by as much.
         gc.collect()
         gc.freeze()
 
+    def _spared(self, llm: LLM) -> LLM:
+        most = self.settings.limits.behind
+        return Spared(llm, self.pace, most) if most and not isinstance(innermost(llm), Replay) else llm
+
     async def close(self) -> None:
         """Close every desk."""
         gc.unfreeze()
+        if self._watching is not None:
+            self._watching.cancel()
         for desk in self.desks.values():
             await desk.close()
         self.desks.clear()

@@ -49,6 +49,8 @@ class Limits:
         body_seconds: from the request's head to the end of its body.
         concurrent: questions at once, in this process; one more is told to come again (503). At twenty
             milliseconds of a processor each, the last of 64 waits little more than a second.
+        behind: seconds that this process may run behind; beyond it questions are answered without the model until
+            it has caught up; 0: never without.
         per_minute: questions a minute for each key, or for each address where no keys are needed,
             in this process; 0: no limit.
         drain_seconds: that a service which is told to stop waits for what it accepted.
@@ -57,6 +59,7 @@ class Limits:
     body: int = 262_144
     body_seconds: float = 10.0
     concurrent: int = 64
+    behind: float = 0.05
     per_minute: int = 0
     drain_seconds: int = 30
 

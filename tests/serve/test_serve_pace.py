@@ -1,0 +1,101 @@
+"""A service that runs behind leaves the model out, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from small_service import FAST, asked, opened
+
+from dragoman.errors import RewriteSkipped
+from dragoman.llm.open import innermost
+from dragoman.protocols import Prompt, Reply
+from dragoman.serve.app import make_app
+from dragoman.serve.pace import Pace, Spared
+from dragoman.serve.settings import Limits, Settings, Table
+from dragoman.testing import Says, ScriptedServer
+
+REPLY = '{"about_corpus": true, "searches": ["maximum speed limit residence district"]}'
+
+
+class Counts:
+    """A model that says how often it was asked."""
+
+    name = "counts"
+    state = "half-open"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        self.asked += 1
+        return Reply({})
+
+
+async def test_a_model_is_asked_until_the_process_runs_behind_and_again_when_it_has_caught_up() -> None:
+    pace, model = Pace(), Counts()
+    spared = Spared(model, pace, 0.05)
+    prompt = Prompt("p", "", "", {}, 1)
+    await spared(prompt)
+    pace.behind = 0.2
+    with pytest.raises(RewriteSkipped, match=r"runs 200 ms behind, so counts was left out"):
+        await spared(prompt)
+    pace.behind = 0.05
+    await spared(prompt)
+    assert model.asked == 2
+    assert (spared.name, spared.state, innermost(spared)) == ("counts", "half-open", model)
+
+
+async def test_the_pace_sees_a_loop_that_is_held_up_and_forgets_it() -> None:
+    pace = Pace()
+    watching = asyncio.create_task(pace.watch())
+    for _ in range(20):
+        time.sleep(0.1)
+        await asyncio.sleep(0)
+    assert pace.behind > 0.05
+    async with asyncio.timeout(20):
+        while pace.behind > 0.02:
+            await asyncio.sleep(0.02)
+    watching.cancel()
+
+
+def service_of(client: httpx.AsyncClient) -> Any:
+    transport: Any = client._transport
+    return transport.app.state.service
+
+
+async def test_in_a_rush_questions_are_answered_without_the_model_and_say_so(settings: Settings) -> None:
+    with ScriptedServer(Says(REPLY)) as model:
+        table = replace(settings.tables[0], model=f"openai:m@{model.openai}")
+        async with opened(make_app(replace(settings, tables=(table,)))) as client:
+            service = service_of(client)
+            service._watching.cancel()
+            service.pace.behind = 1.0
+            found = await asked(client, "search", question=FAST)
+            step = next(step for step in found["steps"] if step["name"] == "rephrase")
+            assert step["outcome"] == "skipped"
+            assert "1000 ms behind" in step["reason"]
+            assert found["hits"]
+            assert not model.requests
+            metrics = (await client.get("/metrics")).text
+            assert 'outcome="skipped",profile="road-law",step="rephrase"} 1' in metrics
+            service.pace.behind = 0.0
+            found = await asked(client, "search", question=FAST)
+            assert "rephrase" in {search["origin"] for search in found["searches"]}
+            assert len(model.requests) == 1
+
+
+async def test_a_recording_is_never_left_out_and_nor_is_a_model_where_that_is_switched_off(settings: Settings) -> None:
+    with ScriptedServer(Says(REPLY)) as model:
+        never = replace(settings, tables=(Table("road-law", settings.tables[0].index, f"openai:m@{model.openai}"),))
+        for given in (settings, replace(never, limits=Limits(behind=0.0))):
+            async with opened(make_app(given)) as client:
+                service = service_of(client)
+                service._watching.cancel()
+                service.pace.behind = 1.0
+                found = await asked(client, "search", question=FAST, profile="road-law")
+                assert "rephrase" in {search["origin"] for search in found["searches"]}
