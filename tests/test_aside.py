@@ -31,6 +31,33 @@ async def test_what_it_raises_comes_back() -> None:
     assert await aside(lambda x: x, 7) == 7
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+async def test_what_would_end_the_event_loop_or_cancel_its_caller_comes_back_as_an_error(error: BaseException) -> None:
+    def fails() -> None:
+        raise error
+
+    with pytest.raises(RuntimeError, match=type(error).__name__) as caught:
+        await Aside("a")(fails)
+    assert caught.value.__cause__ is error
+
+
+async def test_it_is_crowded_while_every_thread_is_taken_and_no_longer() -> None:
+    aside, free = Aside("a", most=2), threading.Event()
+    calls = [asyncio.create_task(aside(free.wait, 20)) for _ in range(2)]
+    crowded = [aside.crowded]
+    await asyncio.sleep(0.02)
+    calls[0].cancel()  # its function goes on
+    await asyncio.sleep(0.02)
+    crowded.append(aside.crowded)
+    free.set()
+    await calls[1]
+    await aside(int)
+    for _ in range(100):
+        await asyncio.gather(aside(int), aside(int))
+        crowded.append(aside.crowded)
+    assert crowded == [False, True, *[False] * 100]
+
+
 async def test_a_few_threads_serve_calls_that_come_one_after_another() -> None:
     aside = Aside("a")
     names = {await aside(threading.get_ident) for _ in range(50)}

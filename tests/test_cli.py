@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from dragoman import portal
 from dragoman.cli import main
+from dragoman.retrievers.documents.document import Document
+from dragoman.retrievers.engines import open_engine
 
 DOCUMENTS = [
     {"_id": "s1", "title": "Maximum speed limits", "text": "In residence districts 25 miles per hour.", "state": "TX"},
@@ -88,6 +91,19 @@ def test_rephrase_fails_where_the_model_does_not_answer_and_search_goes_on(folde
     assert json.loads(went_on.stdout)["hits"][0]["doc_id"] == "s1"
 
 
+def test_rephrase_without_a_model_says_so_and_is_not_taken_for_off_topic() -> None:
+    for more in ((), ("--json",), ("--profile", "default")):
+        failed = call("rephrase", "how fast", *more)
+        assert (failed.exit_code, failed.stdout) == (2, "")
+        assert "no model: give --model SPEC or a profile with [models] rewrite" in failed.stderr
+
+
+def test_a_model_that_is_none_is_not_laid_to_the_profile() -> None:
+    failed = call("rephrase", "how fast", "--model", "foo")
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith("dragoman: the model given: 'foo' names no model; expected anthropic:MODEL")
+
+
 def test_no_key_is_a_clear_error_that_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     failed = call("rephrase", "how fast", "--profile", "road-law")
@@ -160,6 +176,54 @@ def test_searching_without_an_index_is_a_usage_error() -> None:
     assert "--index" in failed.stderr
 
 
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An engine of words."""
+    address = f"sqlite:{tmp_path_factory.mktemp('engine') / 'c.db'}"
+    open_engine(address).index([Document(row["_id"], row["title"], row["text"]) for row in DOCUMENTS])
+    return address
+
+
+@pytest.mark.parametrize("command", ["search", "ask", "explain"])
+def test_an_engine_is_searched_by_meaning_with_the_embedder_that_made_its_vectors(tmp_path: Path, command: str) -> None:
+    pytest.importorskip("lancedb")
+    address = f"lancedb:{tmp_path / 'lance'}"
+
+    async def laid() -> None:
+        engine = open_engine(address, embed="default")
+        await engine.index([Document(row["_id"], row["title"], row["text"]) for row in DOCUMENTS])  # type: ignore[misc]
+
+    portal.run(laid())
+    found = call(command, "how fast may i drive", "--index", address, "--embedder", "default", "--json")
+    assert found.exit_code == 0, found.output
+    assert "lancedb.meaning" in found.stdout
+    assert "lancedb.meaning" not in call(command, "how fast may i drive", "--index", address, "--json").stdout
+
+
+@pytest.mark.parametrize("command", ["rewrite", "search", "ask", "explain"])
+def test_an_embedder_that_an_engine_cannot_take_is_a_usage_error(words: str, command: str) -> None:
+    failed = call(command, "school bus", "--index", words, "--embedder", "default")
+    assert failed.exit_code == 2
+    assert "sqlite finds by words alone" in failed.stderr
+    assert "no engine at 'sqlite:/'" in call(command, "school bus", "--index", "sqlite:/").stderr
+
+
+def test_an_engine_is_evaluated_by_its_address(words: str, tmp_path: Path) -> None:
+    questions = tmp_path / "questions"
+    questions.mkdir()
+    (questions / "queries.jsonl").write_text('{"_id": "q1", "text": "stop for a school bus"}\n', "utf-8")
+    (questions / "qrels.tsv").write_text("q1\ts3\t1\n", "utf-8")
+    done = call("evaluate", str(questions), "--index", words, "--json", str(tmp_path / "f.json"))
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "f.json").read_text("utf-8"))["arms"]["raw"]["nDCG@10"] == 1
+    few = call("evaluate", str(questions), "--index", words, "--tune")
+    assert (few.exit_code, few.stdout) == (1, "")
+    assert "--tune deals them into 5 parts and needs 5 or more" in few.stderr
+    idle = call("evaluate", str(questions), "--guard", str(questions))
+    assert idle.exit_code == 2
+    assert "give --tune too" in idle.stderr
+
+
 def test_explain_shows_the_whole_journey(folder: Path) -> None:
     shown = call("explain", "Hey, tell me about the school bus", "--index", str(folder / "index")).stdout
     for part in ("├─ steps", "rules  rewritten", "├─ searches", "├─ rankings", "└─ hits", "1. s3"):
@@ -189,3 +253,13 @@ def test_an_unknown_profile_lists_those_there_are() -> None:
 
 def test_a_filter_that_is_no_pair_is_a_usage_error(folder: Path) -> None:
     assert call("search", "q", "--index", str(folder / "index"), "--filter", "state").exit_code == 2
+
+
+def test_an_embedder_or_an_index_of_no_known_kind_is_told_with_those_there_are(folder: Path) -> None:
+    failed = call("index", str(folder / "corpus.jsonl"), "--out", str(folder / "none"), "--embedder", "bogus")
+    assert failed.exit_code == 2
+    assert "no embedder is named 'bogus'; expected one of 'default'" in failed.stderr
+    assert not (folder / "none").exists()
+    failed = call("search", "q", "--index", "solr://host")
+    assert failed.exit_code == 1
+    assert "solr://host: no such folder, and no engine's address; those begin with sqlite:" in failed.stderr

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from dragoman.cli import main
@@ -38,3 +40,25 @@ def test_a_cache_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     assert CliRunner().invoke(main, ["cache", "stats"]).exit_code == 2
     assert CliRunner().invoke(main, ["cache", "stats", "--profile", "default"]).exit_code == 1
+
+
+@pytest.mark.parametrize("action", ["stats", "clear"])
+def test_a_file_that_is_no_cache_is_one_line_and_left_alone(tmp_path: Path, action: str) -> None:
+    path = tmp_path / "k.jsonl"
+    path.write_text('{"question": "how fast"}\n', "utf-8")
+    done = CliRunner().invoke(main, ["cache", action, "--path", str(path)])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == f"dragoman: {path} is no cache: it is no SQLite file; name another\n"
+    assert path.read_text("utf-8") == '{"question": "how fast"}\n'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("action", ["stats", "clear"])
+def test_a_cache_that_another_process_locks_is_one_line(tmp_path: Path, action: str) -> None:
+    path = tmp_path / "kept.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE rewrites (key BLOB PRIMARY KEY, value TEXT, used REAL)")
+    other.execute("BEGIN EXCLUSIVE")
+    done = CliRunner().invoke(main, ["cache", action, "--path", str(path)])
+    other.close()
+    assert (done.exit_code, done.stderr) == (1, f"dragoman: {path}: the cache cannot be used: database is locked\n")

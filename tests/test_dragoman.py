@@ -14,6 +14,7 @@ from dragoman import fusion
 from dragoman.dragoman import Dragoman, Settings
 from dragoman.errors import LLMUnavailable, LLMUnreadable, QuestionError, RetrievalError
 from dragoman.protocols import Rewriter
+from dragoman.retrievers.callable import CallableRetriever
 from dragoman.search import Weights, current_pool
 from dragoman.telemetry import Event
 from dragoman.types import Answer, Hit, Metadata, Outcome, Ranking, Rewriting, Search
@@ -212,6 +213,8 @@ def test_depth_bounds_what_is_given_back() -> None:
     hall = Dragoman([Words()])
     assert len(hall.search("in the school limits", depth=1).hits) == 1
     assert hall.search("school", depth=0).hits == ()
+    assert hall.search("school", depth=-1).hits == ()
+    assert hall.search("school", depth=10**18).hits
 
 
 def test_an_answer_cites_only_what_was_given() -> None:
@@ -220,6 +223,13 @@ def test_an_answer_cites_only_what_was_given() -> None:
     assert answer.text == "It is 25 miles per hour [s1], says and [s1]. See [note]."
     assert (answer.citations, answer.removed, answer.quoted) == (("s1",), 2, False)
     assert '<passage id="s1">' in scribe.given
+
+
+def test_an_id_that_holds_what_stands_between_ids_is_cited_whole() -> None:
+    found = CallableRetriever(lambda _text, _depth: [("Smith, 2020", 2.0), ("s1", 1.0)], "found")
+    answer = Dragoman([found], writer=Scribe("Yes [Smith, 2020], and [s1; s1].")).ask("residence speed")
+    assert answer.text == "Yes [Smith, 2020], and [s1, s1]."
+    assert answer.citations == ("Smith, 2020", "s1")
 
 
 def test_a_model_that_finds_nothing_says_not_in_the_corpus() -> None:

@@ -109,3 +109,19 @@ def test_a_ranking_that_ran_out_scored_everything_else_nothing() -> None:
     assert {hit.doc_id: hit.score for hit in fused} == pytest.approx(
         {"x": 2 / math.sqrt(0.75), "a": 0.3 / 0.1118034, "b": 0.2 / 0.1118034, "c": 0.1 / 0.1118034, "d": 0.0}
     )
+
+
+@given(st.floats(1e-3, 1e3), st.integers(1, 120))
+def test_equal_scores_throughout_give_one_each_whatever_their_mean_is_rounded_to(score: float, count: int) -> None:
+    fused = standardised([ranking({f"d{n}": score for n in range(count)})])
+    assert {hit.score for hit in fused} == {1.0}
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e160, 1e-160, 1e-300])
+@pytest.mark.parametrize("name", sorted(FUSIONS))
+def test_scores_at_the_ends_of_what_a_float_holds_count_as_any_others(name: str, scale: float) -> None:
+    shares, near = {"a": 1.0, "b": 0.5, "c": 0.25}, ranking({"c": 3.0, "d": 2.0, "e": 1.5, "f": 1.0}, retriever="near")
+    usual = FUSIONS[name]([ranking(shares), near])
+    scaled = FUSIONS[name]([ranking({doc_id: share * scale for doc_id, share in shares.items()}), near])
+    assert [hit.doc_id for hit in scaled] == [hit.doc_id for hit in usual]
+    assert [hit.score for hit in scaled] == pytest.approx([hit.score for hit in usual])

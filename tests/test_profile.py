@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dragoman.errors import LexiconError, ProfileError, PromptError
+from dragoman.llm.open import innermost
 from dragoman.profile import Profile, load_profile, open_dragoman
 from dragoman.profile_check import check_profile
 from dragoman.profile_steps import STEPS, Absent, Parts, rewriters
 from dragoman.rewriters.chain import Chain
 from dragoman.rewriters.prompted import Prompted
-from dragoman.testing import ScriptedModel
+from dragoman.search import RETRIEVERS, ByLength
+from dragoman.testing import Says, ScriptedModel, ScriptedServer
 from dragoman.types import Message, Outcome, Question, Rewriting
 
 MINE = r"""
@@ -47,7 +50,7 @@ reserve = 3
 rephrase = 0.9
 [weights.retrievers]
 words = 1.2
-
+meaning = { per_word = 0.2, most = 2 }
 [masking]
 kinds = ["email"]
 
@@ -92,7 +95,8 @@ def test_a_profile_is_what_its_file_says(tmp_path: Path) -> None:
     assert (profile.leash, profile.budget, profile.reserve) == (1.5, 3.0, 3)
     assert (profile.weights.asked, profile.weights.origins) == (0.25, {"rephrase": 0.9})
     assert profile.weights.retrievers["words"] == 1.2
-    assert "meaning" in profile.weights.retrievers
+    assert profile.weights.retrievers["meaning"] == ByLength(0.2, 0.3, 2)
+    assert profile.weights.retrievers["headings_meaning"] == RETRIEVERS["headings_meaning"]
     assert (profile.memory, profile.cache) == (tmp_path / "store/memory.db", None)
     assert profile.masking == ("email",)
     assert [rule.id for rule in profile.rules] == ["shot"]
@@ -155,6 +159,9 @@ def test_a_prompt_of_ones_own_is_a_step_and_touches_no_python(tmp_path: Path) ->
     [
         ('asker = "a nurse"', 'askre = "a nurse"', 3, "unknown key 'askre'; did you mean 'asker'?"),
         ("asked = 0.25", 'asked = "much"', 26, "'weights.asked' is 'much', expected a number"),
+        ("per_word = 0.2", "per_wrod = 0.2", 32, "unknown key 'weights.retrievers.meaning.per_wrod'; did you mean"),
+        ("most = 2", "most = 0.1", 32, "'weights.retrievers.meaning.least' is above 'most'; make it 0.1 or less"),
+        ("words = 1.2", 'words = "1"', 30, "expected a table of numbers or tables"),
         ("searches = 3", "searches = 0", 14, "expected 1 or more"),
         ('figures = "any"', 'figures = "all"', 16, "expected one of asked, any"),
         ('question = "en"', 'question = "English"', 10, "'English' is no language code"),
@@ -170,6 +177,21 @@ def test_a_prompt_of_ones_own_is_a_step_and_touches_no_python(tmp_path: Path) ->
         ('"guards"]', '"gaurds"]', 7, "no step 'gaurds': neither one of"),
         ("weight = 0.8", "wieght = 0.8", 7, "step 'rephrase' has no option 'wieght'; known: weight"),
         ("weight = 0.8", "weight = true", 7, "'weight' is True, expected int or float"),
+        ("weight = 0.8", "weight = 0", 7, "step 'rephrase': 'weight' is 0, expected 0.001 or more"),
+        ("weight = 0.8", "weight = -1", 7, "'weight' is -1, expected 0.001 or more"),
+        ("weight = 0.8", "weight = 1e400", 7, "'weight' is inf, expected a finite number"),
+        ("weight = 0.8", f"weight = 1{'0' * 400}", 7, "expected a finite number"),
+        ("weight = 0.8", "count = 0", 7, "'count' is 0, expected 1 or more"),
+        ("weight = 0.8", "characters = -5", 7, "'characters' is -5, expected 1 or more"),
+        ('"guards"]', '{ use = "feedback", hits = -1 }]', 7, "step 'feedback': 'hits' is -1, expected 2 or more"),
+        ('"guards"]', '{ use = "feedback", weight = nan }]', 7, "'weight' is nan, expected a finite number"),
+        ('"guards"]', '{ use = "feedback", longest = 2 }]', 7, "'longest' is 2, expected 3 or more"),
+        ('"guards"]', '{ use = "remember", origins = [[1]] }]', 7, "'origins' is [[1]], expected a list of texts"),
+        ('"replay:replies.jsonl"', '"foo"', 19, "'models.rewrite': 'foo' names no model; expected anthropic:MODEL"),
+        ('"replay:replies.jsonl"', '"openai:"', 19, "'models.rewrite': 'openai:' names no model"),
+        ('"replay:replies.jsonl"', '"replay:nofile"', 19, "nofile: the recording cannot be read"),
+        ("[masking]", '[cache]\npath = "."\n[masking]', 34, "'cache.path' is a folder, "),
+        ("[leash]", 'answer = "replay:x"\n[leash]', 21, "'models.answer': "),
         ('"rules",', "3,", 7, "3 is no step"),
         ("seconds = 1.5", "seconds = 1.5\nhedge_after = 2.0", 23, "'leash.hedge_after' is below 'leash.seconds'"),
         ('query = "medicine for babies"', "", 51, "an example that expects nothing"),
@@ -218,11 +240,39 @@ def test_an_unknown_profile_is_an_error_that_names_the_shipped() -> None:
 
 
 def test_a_name_that_names_no_model_is_an_error(tmp_path: Path) -> None:
-    profile = load_profile(write(tmp_path, '[models]\nrewrite = "nobody"\nanswer = "nobody"'))
+    profile = replace(load_profile(write(tmp_path)), rewrite_model="nobody", answer_model="nobody")
     with pytest.raises(ProfileError, match=r"'models\.rewrite': 'nobody' names no model"):
         rewriters(profile)
     with pytest.raises(ProfileError, match=r"'models\.answer': 'nobody' names no model"):
         profile.build(Parts(llm=ScriptedModel({})))
+
+
+async def test_a_model_given_instead_of_the_profiles_is_not_called_its_own(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match=r"^the model given: 'nobody' names no model") as caught:
+        await open_dragoman(write(tmp_path), model="nobody")
+    assert caught.value.path is None
+
+
+def test_a_cache_path_that_is_another_file_is_an_error_and_the_file_stays(tmp_path: Path) -> None:
+    profile = load_profile(write(tmp_path, f'{MINE}\n[cache]\npath = "words.txt"\n'))
+    with pytest.raises(ProfileError, match=r"'cache\.path': .*words\.txt is no cache: it is no SQLite file"):
+        profile.build()
+    assert (tmp_path / "words.txt").read_text("utf-8") == "meds => medicine\n"
+
+
+async def test_a_cache_that_cannot_be_made_costs_its_use_and_no_question(tmp_path: Path) -> None:
+    path = write(tmp_path, f'{MINE}\n[cache]\npath = "words.txt/below a file.sqlite"\n')
+    with load_profile(path).build() as hall:
+        assert (await hall.arewrite("hello, flu shot")).searches
+
+
+def test_a_step_that_cannot_be_made_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(*_: object) -> None:
+        raise ValueError("3 is too many")
+
+    monkeypatch.setitem(STEPS, "lexicon", replace(STEPS["lexicon"], make=make))
+    with pytest.raises(ProfileError, match=r"mine\.toml:7: step 'lexicon': 3 is too many"):
+        rewriters(load_profile(write(tmp_path)))
 
 
 async def test_a_model_that_cannot_be_opened_says_why_at_every_question_and_stops_none(
@@ -271,3 +321,27 @@ async def _of(given_back: object) -> Rewriting:
 
 def test_every_step_says_what_it_does() -> None:
     assert all(kind.about and not re.search(r"\.$", kind.about) for kind in STEPS.values())
+
+
+async def test_a_model_that_was_opened_here_is_closed_with_the_hall(tmp_path: Path) -> None:
+    reply = '{"about_corpus": true, "searches": ["influenza vaccination"]}'
+    with ScriptedServer(Says(reply)) as server:
+        name = f"openai:m@{server.openai}"
+        path = write(tmp_path, MINE.replace("replay:replies.jsonl", name))
+        for hall in (load_profile(path).build(), await open_dragoman(path, model=name)):
+            step = next(each for each in hall.steps if isinstance(each, Prompted))
+            await hall.arewrite("flu shot")
+            client = await innermost(step.llm)._source.get()  # type: ignore[attr-defined]  # what is to be closed
+            assert not client.is_closed()
+            await hall.aclose()
+            assert client.is_closed()
+
+
+def test_every_limit_of_a_steps_option_is_the_steps_own() -> None:
+    from dragoman.rewriters.feedback import FeedbackSettings
+
+    limits = {name: option.least for name, option in STEPS["feedback"].options.items() if option.least is not None}
+    assert limits["longest"] == FeedbackSettings().short
+    for name, least in limits.items():
+        made = FeedbackSettings(**{name: least})  # type: ignore[arg-type]  # whole where it is to be
+        assert getattr(made, name) == least

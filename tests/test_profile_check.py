@@ -86,6 +86,20 @@ def test_examples_are_run_with_the_replies_that_they_give(tmp_path: Path, exampl
     assert says in report.checks[-1].found
 
 
+@pytest.mark.parametrize(
+    ("question", "says"), [("", "the question is empty"), ("x" * 20_001, "20,001 characters, more than 20,000")]
+)
+def test_an_example_that_cannot_be_asked_fails_in_its_line_and_stops_no_other(
+    tmp_path: Path, question: str, says: str
+) -> None:
+    path = write(tmp_path, MINE.replace("hello, can i get a flu shot", question))
+    report = check_profile(path)
+    assert len(report.checks) == 4
+    (failed,) = report.failed
+    assert (failed.line, says in failed.found) == (15, True)
+    assert str(report).startswith(f"{path}:15: example '{question[:200]}': ")
+
+
 def test_what_may_be_meant_otherwise_is_noted(tmp_path: Path) -> None:
     text = "lexicon = ['words.txt']\nsteps = ['rules']\n[[guards]]\nid='a'\npattern='b'\nreplacement='c'\nreason='d'"
     notes = " ".join(check_profile(write(tmp_path, text)).notes)

@@ -79,6 +79,9 @@ def test_a_run_that_was_cut_goes_on_and_answers_nothing_twice(index: str, tmp_pa
     assert {row["line"] for row in rows(out) if "HEADLAMPS" in str(row)} == {7, 9}
     with pytest.raises(CollectionError, match="there already"):
         plan_log(queries, out, Job(index=index))
+    with pytest.raises(CollectionError, match="finished already; give another --out"):
+        plan_log(queries, out, Job(index=index), resume=True, chunk=4)
+    assert not begun.parts.exists()
 
 
 def test_without_an_index_questions_are_rewritten_and_full_rows_are_whole_records(index: str, tmp_path: Path) -> None:
@@ -122,4 +125,37 @@ def test_chunks_begin_where_lines_begin_also_after_blank_ones_and_wide_letters(t
         (3, "two"),
         (6, "three 🚗"),
         (7, "four"),
+    ]
+
+
+@pytest.mark.parametrize("blank", ["\u3000", "\u00a0", "\u0085", "\u2028", "\ufeff", " \t\x1c"])
+def test_a_line_of_any_white_space_is_blank_wherever_it_stands(tmp_path: Path, blank: str) -> None:
+    queries = tmp_path / "q.txt"
+    queries.write_bytes(f"one\n{blank}\ntwo\nthree\n{blank}\n{blank}".encode())
+    log = plan_log(queries, tmp_path / "out", Job(), chunk=2)
+    assert [(chunk.line, chunk.count) for chunk in log.chunks] == [(1, 2), (4, 1)]
+    done = run(run_log(log))
+    assert [(r["line"], r["question"]) for r in rows(tmp_path / "out")] == [(1, "one"), (3, "two"), (4, "three")]
+    assert (done.questions, done.failed) == (3, 0)
+
+
+def test_a_log_cut_while_it_is_worked_off_is_an_error_and_leaves_no_chunk(tmp_path: Path) -> None:
+    queries = tmp_path / "q.txt"
+    queries.write_text("one\ntwo\nthree\n")
+    log = plan_log(queries, tmp_path / "out", Job())
+    queries.write_text("one\n")
+    with pytest.raises(CollectionError, match="ends 2 questions early"):
+        run(run_log(log))
+    assert log.to_do() == list(log.chunks)
+
+
+def test_a_byte_order_mark_before_a_line_is_no_part_of_it(tmp_path: Path) -> None:
+    queries = tmp_path / "q.jsonl"
+    line = json.dumps({"id": "a", "question": "speed"})
+    queries.write_text(f"\ufeff{line}\nplain\n\ufeff{line}\n", "utf-8")  # two files put together
+    run(run_log(plan_log(queries, tmp_path / "out", Job())))
+    assert [(row.get("id"), row["question"]) for row in rows(tmp_path / "out")] == [
+        ("a", "speed"),
+        (None, "plain"),
+        ("a", "speed"),
     ]

@@ -217,3 +217,5 @@ def test_an_engines_own_ways_weigh_as_the_indexs_do_unless_they_are_named() -> N
         2.0,
         1.0,
     ]
+    by_length = Weights().of_retriever("pg.meaning")
+    assert by_length == Weights().of_retriever("meaning") == ByLength()

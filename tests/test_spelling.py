@@ -26,7 +26,7 @@ def test_the_best_suggestion(word: str, best: str) -> None:
     assert SPELLER(word)[0] == best
 
 
-@pytest.mark.parametrize("word", ["license", "lisp", "46", "e-1234", "zzzzzzz", ""])
+@pytest.mark.parametrize("word", ["license", "lisp", "46", "e-1234", "zzzzzzz", "", "x" * 20_000])
 def test_no_suggestion_for_what_is_held_short_a_number_or_like_nothing(word: str) -> None:
     assert SPELLER(word) == ()
 

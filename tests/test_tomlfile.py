@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ProfileError, PromptError
-from dragoman.tomlfile import REQUIRED, Key, Section, TomlFile, lines_of
+from dragoman.tomlfile import REQUIRED, Key, Section, TomlFile, lines_of, reference
 
 SOURCE = '''# a comment = 1
 name = "x"  # [not] a header
@@ -77,6 +77,9 @@ KEYS: Mapping[str, Key | Section] = {
     "flag": Key("flag", "whether", False),
     "pairs": Key("pairs", "pairs", []),
     "weights": Key("numbers", "weights", {}, least=0.0),
+    "lengths": Key(
+        "numbers", "lengths", {}, least=0.0, inner=Section("a", {"low": Key("number", "low", 0.5, least=0)})
+    ),
     "any": Key("list", "a list", []),
     "table": Section("a table", {"inner": Key("integer", "inner", 1)}),
     "rows": Section("rows", {"id": Key("integer", "an id", REQUIRED)}, many=True),
@@ -100,11 +103,17 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
         "flag": False,
         "pairs": [],
         "weights": {},
+        "lengths": {},
         "any": [],
         "table": {"inner": 1},
         "rows": [],
         "free": {},
     }
+
+
+def test_a_table_in_place_of_a_number_has_its_defaults_too(tmp_path: Path) -> None:
+    assert read(tmp_path, 'name = "n"\nlengths = { a = 1, b = {} }')["lengths"] == {"a": 1, "b": {"low": 0.5}}
+    assert "### `[lengths.NAME]`" in reference(KEYS)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,10 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
         ('name = "n"\npairs = [["a"]]', 2, "expected a list of pairs of texts"),
         ('name = "n"\nweights = { a = "b" }', 2, "expected a table of numbers"),
         ('name = "n"\n[weights]\na = -1', 2, "'weights' is -1, expected 0.0 or more"),
+        ('name = "n"\nlengths = { a = "b" }', 2, "expected a table of numbers or tables"),
+        ('name = "n"\n[lengths]\na = 1\nb = -1', 2, "'lengths' is -1, expected 0.0 or more"),
+        ('name = "n"\n[lengths.a]\nlow = -1', 3, "'lengths.a.low' is -1, expected 0 or more"),
+        ('name = "n"\n[lengths]\na = { lwo = 1 }', 3, "unknown key 'lengths.a.lwo'; did you mean 'low'?"),
         ('name = "n"\nany = 1', 2, "expected a list"),
         ('name = "n"\ntable = 1', 2, "'table' is a table; write [table]"),
         ('name = "n"\n[table]\nx = 1', 3, "unknown key 'table.x'"),
@@ -135,6 +148,9 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
         ('name = "n"\nname = "m"', 2, "not TOML"),
         ('name = "n', 1, "not TOML"),
         ("name = " + "[" * 5000, None, "not TOML"),
+        ('name = "n"\ncount = 12\nshare = ' + "9" * 5000, 3, "a whole number of too many digits; write a smaller one"),
+        ('name = "n"\nshare = ' + "9" * 400, 2, "expected a number"),
+        ('name = "n"\nshare = 0x' + "f" * 5000, 2, "'share' is a whole number of too many digits, expected a number"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path: Path, text: str, line: int | None, says: str) -> None:

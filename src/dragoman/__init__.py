@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from dragoman.dragoman import Dragoman as Dragoman
     from dragoman.dragoman import Settings as Settings
     from dragoman.errors import (
+        AddressError as AddressError,
+    )
+    from dragoman.errors import (
         CollectionError as CollectionError,
     )
     from dragoman.errors import (
@@ -136,6 +139,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "dragoman.dragoman": ("Dragoman", "Settings"),
     "dragoman.errors": (
+        "AddressError",
         "CollectionError",
         "DragomanError",
         "IndexStateError",

@@ -115,7 +115,8 @@ def checked(text: str, result: Result) -> Answer:
     def check(match: re.Match[str]) -> str:
         nonlocal removed
         kept: list[str] = []
-        for doc_id in (part.strip() for part in re.split(r"[,;]", match[1])):
+        whole = match[1].strip()  # an id may hold what stands between ids
+        for doc_id in [whole] if whole in given else (part.strip() for part in re.split(r"[,;]", whole)):
             if doc_id in given:
                 kept.append(doc_id)
             elif shape.fullmatch(doc_id):

@@ -43,17 +43,25 @@ class Aside:
         self.most = most
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._threads = self._idle = 0
+        self._threads = self._open = 0  # open: calls taken in whose function has not ended
+
+    @property
+    def crowded(self) -> bool:
+        """Whether every thread is taken, so that a call would wait for one."""
+        return self._open >= self.most
 
     async def __call__(self, function: Callable[..., T], *arguments: object) -> T:
-        """The function's value; whatever it raises."""
+        """The function's value; whatever it raises.
+
+        Raises:
+            RuntimeError: it raised what a future cannot carry, or what would end the event loop.
+        """
         loop = asyncio.get_running_loop()
         job = _Job(loop, loop.create_future(), copy_context(), function, arguments)
         with self._lock:
             self._jobs.put(job)
-            woken = self._idle > 0
-            grow = not woken and self._threads < self.most
-            self._idle -= woken  # by who wakes it: what it counts is threads that nobody has given work yet
+            self._open += 1
+            grow = self._threads < min(self._open, self.most)
             self._threads += grow
         if grow:
             threading.Thread(target=self._work, name=f"dragoman {self.name}", daemon=True).start()
@@ -62,43 +70,36 @@ class Aside:
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
-            if not job.answer.cancelled():
-                _run(job)
-            job = None  # an idle thread keeps no question alive
+            value, failed = (None, None) if job.answer.cancelled() else _run(job)
+            with self._lock:
+                self._open -= 1  # before its caller knows: one that calls again at once finds this thread free
+            _hand_over(job, value, failed)
+            job = value = failed = None  # an idle thread keeps no question alive
 
     def _next(self) -> _Job | None:
         """The next job, waited for; None after `IDLE` seconds without one, and the thread is to end."""
-        with self._lock:
-            job = self._taken()
-            self._idle += job is None
-        if job is not None:
-            return job
         with suppress(queue.Empty):
             return self._jobs.get(timeout=IDLE)
         with self._lock:
-            job = self._taken()  # it came in between, and woke this thread
-            if job is None:
-                self._idle = max(0, self._idle - 1)
-                self._threads -= 1
-            return job
-
-    def _taken(self) -> _Job | None:
-        with suppress(queue.Empty):
-            return self._jobs.get_nowait()
-        return None
+            with suppress(queue.Empty):
+                return self._jobs.get_nowait()  # it came in between, and counts on this thread
+            self._threads -= 1
+            return None
 
 
-def _run(job: _Job) -> None:
-    value: object = None
-    failed: BaseException | None = None
+def _run(job: _Job) -> tuple[object, Exception | None]:
+    """The function's value, and what it failed with."""
     try:
-        value = job.context.run(job.function, *job.arguments)
-    except StopIteration as error:  # a future cannot carry one
-        failed = RuntimeError(f"StopIteration: {error}")
+        return job.context.run(job.function, *job.arguments), None
+    except BaseException as error:  # handed over to whoever waits
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            return None, error
+        failed = RuntimeError(f"{type(error).__name__}: {error}")
         failed.__cause__ = error
-    except BaseException as error:  # handed over as it is to whoever waits
-        failed = error
+        return None, failed
 
+
+def _hand_over(job: _Job, value: object, failed: Exception | None) -> None:
     def settle() -> None:
         if job.answer.done():  # left at its deadline
             return

@@ -16,10 +16,10 @@ from typing import Any
 
 import click
 
-from dragoman import cli_batch, cli_cache, cli_evaluate, cli_learn, cli_serve
+from dragoman import cli_batch, cli_cache, cli_evaluate, cli_learn, cli_memory, cli_serve
 from dragoman.cli_progress import progress
-from dragoman.cli_shared import fail, model
-from dragoman.errors import DragomanError, QuestionError, RewriteError
+from dragoman.cli_shared import embedder, fail, model
+from dragoman.errors import AddressError, DragomanError, QuestionError, RewriteError
 
 PROFILE = "default"
 
@@ -33,7 +33,10 @@ class _Group(click.Group):
         except QuestionError as error:
             fail(str(error), 2 if "empty" in str(error) else 1)
         except DragomanError as error:
-            fail(str(error), 1)
+            fail(str(error), 2 if isinstance(error, AddressError) else 1)
+        except BrokenPipeError:  # whoever read the output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         except OSError as error:
             fail(f"{error.filename or 'input'}: {error.strerror or error}", 1)
 
@@ -78,7 +81,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print the record a
 _batch = click.option(
     "--batch", type=click.Path(path_type=Path), help="One question a line, answered in order; - reads stdin."
 )
-_asking = _options(_question, _profile, _index, _filter, model, _json, _batch)
+_asking = _options(_question, _profile, _index, embedder, _filter, model, _json, _batch)
 
 
 @main.command()
@@ -95,7 +98,7 @@ def rewrite(**given: Any) -> None:
 def rephrase(**given: Any) -> None:
     """Print the searches a model makes of the question, one a line; nothing when it is off-topic.
 
-    Fails when the model does not answer: only `search` goes on without it.
+    Fails when there is no model or it does not answer: only `search` goes on without it.
     """
     from dragoman.record import rewriting_data
 
@@ -188,14 +191,14 @@ async def _run_each(
     given: dict[str, Any], work: Callable[..., Any], show: Callable[[Any], str], only: str | None
 ) -> int:
     from dragoman.batch import in_order
-    from dragoman.profile import open_dragoman
     from dragoman.types import Question
 
     filters = dict(_pair(text) for text in given["filters"])
     questions = _lines(given["batch"]) if given["batch"] else iter([_ask(given["words"])])
     status = 0
-    hall = await open_dragoman(given["profile"] or PROFILE, index=given["index_dir"], model=given["model"], only=only)
-    async with hall:
+    async with await _opened(given, only) as hall:
+        if only and not hall.steps:
+            raise click.UsageError("no model: give --model SPEC or a profile with [models] rewrite")
 
         async def one(text: str) -> Any:
             return await work(hall, Question(text, filters=filters))
@@ -214,6 +217,15 @@ async def _run_each(
     return status
 
 
+async def _opened(given: dict[str, Any], only: str | None) -> Any:
+    from dragoman.profile import open_dragoman
+
+    index = given["index_dir"]
+    return await open_dragoman(
+        given["profile"] or PROFILE, index=index, model=given["model"], only=only, embed=given["embedder"]
+    )
+
+
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The directory of the index.")
@@ -229,7 +241,9 @@ def index(sources: tuple[Path, ...], out: Path, embedder: str, language: str, ad
     from dataclasses import asdict
 
     from dragoman.retrievers.embedded import build_index
+    from dragoman.retrievers.embedders import check_name
 
+    check_name("default" if embedder == "none" else embedder)
     with progress("indexing", "documents") as moved:
         summary = build_index(
             sources,
@@ -315,7 +329,7 @@ main.add_command(cli_batch.batch)
 main.add_command(cli_cache.cache)
 main.add_command(cli_evaluate.evaluate)
 main.add_command(cli_learn.learn)
-main.add_command(cli_learn.memory)
+main.add_command(cli_memory.memory)
 main.add_command(cli_serve.mcp)
 main.add_command(cli_serve.serve)
 

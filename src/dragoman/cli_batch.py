@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,11 @@ def batch(queries: Path, out: Path, as_json: bool, **given: Any) -> None:
 
             done = run_on_ray(log, workers, address, moved)
         else:
-            done = run(run_log(log, moved))
+            try:
+                done = run(run_log(log, moved))
+            except KeyboardInterrupt:
+                click.echo("\ndragoman: stopped; the same with --resume goes on", err=True)
+                os._exit(130)  # the embedder's threads are at work and would end in an abort
     if as_json:
         click.echo(json.dumps({**asdict(done), "path": str(out)}))
         return

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dragoman.errors import ProfileError
+
+if TYPE_CHECKING:
+    from dragoman.rewriters.cache import RewriteCache
 
 
 @click.command()
@@ -19,30 +25,31 @@ def cache(action: str, profile: str | None, path: Path | None, as_json: bool) ->
     """Say what the cache of accepted rewrites holds (`stats`), or forget it all (`clear`)."""
     from dragoman.rewriters.cache import RewriteCache
 
-    kept = RewriteCache(_existing(profile, path))
+    path = _named(profile, path)
     try:
-        if action == "clear":
-            count = kept.clear()
-            click.echo(json.dumps({"cleared": count}) if as_json else f"{kept.path}: {count:,} rewrites forgotten")
-            return
-        held = kept.stats()
-        figures = {"path": str(kept.path), "entries": held.entries, "size_bytes": held.size_bytes}
-        text = f"{kept.path}: {held.entries:,} rewrites, {held.size_bytes / 1e6:.1f} MB"
-        click.echo(json.dumps(figures) if as_json else text)
-    finally:
-        kept.close()
+        with closing(RewriteCache(path, begin=False)) as kept:
+            click.echo(_done(action, kept, as_json))
+    except sqlite3.Error as error:
+        raise ProfileError(f"the cache cannot be used: {error}", path) from error
 
 
-def _existing(profile: str | None, path: Path | None) -> Path:
-    if path is None:
-        if profile is None:
-            raise click.UsageError("say which cache: --path FILE, or --profile NAME|FILE that names one")
-        from dragoman.profile import load_profile
+def _done(action: str, kept: RewriteCache, as_json: bool) -> str:
+    if action == "clear":
+        count = kept.clear()
+        return json.dumps({"cleared": count}) if as_json else f"{kept.path}: {count:,} rewrites forgotten"
+    held = kept.stats()
+    figures = {"path": str(kept.path), "entries": held.entries, "size_bytes": held.size_bytes}
+    return json.dumps(figures) if as_json else f"{kept.path}: {held.entries:,} rewrites, {held.size_bytes / 1e6:.1f} MB"
 
-        read = load_profile(profile)
-        if read.cache is None:
-            raise ProfileError("this profile keeps no cache; name one with [cache] path", read.path)
-        path = read.cache
-    if not path.is_file():
-        raise ProfileError("there is no cache yet; it is begun with the first accepted rewrite", path)
-    return path
+
+def _named(profile: str | None, path: Path | None) -> Path:
+    if path is not None:
+        return path
+    if profile is None:
+        raise click.UsageError("say which cache: --path FILE, or --profile NAME|FILE that names one")
+    from dragoman.profile import load_profile
+
+    read = load_profile(profile)
+    if read.cache is None:
+        raise ProfileError("this profile keeps no cache; name one with [cache] path", read.path)
+    return read.cache

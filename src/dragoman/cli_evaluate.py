@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from dragoman.cli_progress import progress
-from dragoman.cli_shared import fail
+from dragoman.cli_shared import embedder, fail
 
 _file = click.Path(path_type=Path)
 
@@ -19,7 +20,12 @@ _file = click.Path(path_type=Path)
 @click.option(
     "--arms", multiple=True, metavar="A,B", help="Arms beside raw: fused, local, cascade, STEP+STEP, replay:FILE."
 )
-@click.option("--index", "index", type=_file, help="The collection's index; built there when nothing is.")
+@click.option(
+    "--index",
+    metavar="DIR|ADDRESS",
+    help="The collection's index, built there when nothing is, or an engine's address.",
+)
+@embedder
 @click.option(
     "--profile", default="default", show_default=True, metavar="NAME|FILE", help="Whose steps arms are made of."
 )
@@ -44,7 +50,7 @@ _file = click.Path(path_type=Path)
 @click.option(
     "--known-items", type=click.IntRange(0), default=200, show_default=True, help="Questions made from the corpus."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of intervals and p.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of intervals and p.")
 @click.option(
     "--concurrency", type=click.IntRange(1), default=8, show_default=True, help="Questions at once for a model."
 )
@@ -55,6 +61,8 @@ def evaluate(prices: str | None, **given: Any) -> None:
     """
     from dragoman.evaluate import Options, Prices, run_evaluate
 
+    if given["guards"] and not given["tune"]:
+        raise click.UsageError("--guard watches the weights that --tune sets; give --tune too, or leave it out")
     given["arms"] = given["arms"] or ("raw",)
     given["prices"] = _prices(prices, Prices) if prices else None
     with progress("measuring", "questions") as moved:
@@ -69,4 +77,6 @@ def _prices(text: str, kind: Callable[[float, float], Any]) -> Any:
         tokens_in, tokens_out = map(float, text.split("/"))
     except ValueError:
         raise click.BadParameter(f"{text!r} is not IN/OUT, as 0.25/1.25", param_hint="--prices") from None
+    if not all(math.isfinite(price) and price >= 0 for price in (tokens_in, tokens_out)):
+        raise click.BadParameter(f"{text!r} holds what is no price; give two numbers, 0 or more", param_hint="--prices")
     return kind(tokens_in, tokens_out)

@@ -10,9 +10,11 @@ from dragoman.errors import IndexStateError
 from dragoman.profile import open_dragoman
 from dragoman.retrievers.embedded import build_index, open_index
 from dragoman.retrievers.embedded.build import Progress
+from dragoman.retrievers.embedded.layout import MANIFEST
 from dragoman.types import Message, Outcome, Question, Result, Search, Step
 
 PROFILE = "road-law"
+KNOWN = "tvc-1-101"  # a document of the example's
 HITS = 3
 QUESTIONS = (
     Question("whats the fastest i can go on a residential street with no sign"),
@@ -41,12 +43,17 @@ def example() -> Path:
 
 
 def build(out: Path, progress: Progress | None = None) -> str:
-    """Index the example into `out` where it is not there yet; what was done, in a line."""
-    try:
+    """Index the example into `out` where it is not there yet; what was done, in a line.
+
+    Raises:
+        IndexStateError: another index is there, or one that cannot be opened; it stays as it is.
+    """
+    if (out / MANIFEST).exists():
         with open_index(out) as index:
+            if index.document(KNOWN) is None:
+                raise IndexStateError("it is not the example's index; choose an empty or new folder", out)
             return f"{len(index)} sections of an invented state's road law, indexed before in {out}"
-    except IndexStateError:
-        summary = build_index([example() / "corpus.jsonl"], out, progress=progress)
+    summary = build_index([example() / "corpus.jsonl"], out, progress=progress)
     notes = "".join(f"\nnote: {warning}" for warning in summary.warnings)
     return f"indexed {summary.documents} sections of an invented state's road law in {summary.seconds:.1f} s{notes}"
 

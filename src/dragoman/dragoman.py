@@ -115,16 +115,16 @@ class Dragoman:
         """As `search`. The question as asked is searched at once, beside its rewriting."""
         if not self.retrievers:
             raise RetrievalError("there is nothing to search: give Dragoman at least one retriever")
-        began = time.perf_counter()
+        began, depth = time.perf_counter(), max(depth, 0)
         asked = Rewriting.of(question)
         with told(self.events, "question", question=asked.question) as known:
             rewriting, searches, rankings, failures, own = await self._journey(asked, depth)
             try:
-                hits = self.fuse(rankings, own, max(depth, 0))
+                hits = self.fuse(rankings, own, depth)
             except RetrievalError:  # a damaged passage: the other retrievers are fused
                 rankings, damaged = read_through(rankings)
                 failures += damaged
-                hits = self.fuse(rankings, read_through(own)[0], max(depth, 0))
+                hits = self.fuse(rankings, read_through(own)[0], depth)
             if not rankings:
                 down = "; ".join(f"{f.retriever}: {f.reason}" for f in failures)
                 raise RetrievalError(f"no retriever answered: {down}")

@@ -8,7 +8,8 @@
         RewriteSkipped    it was left out on purpose
         LLMError          LLMTimeout · LLMRefused · LLMUnreadable (.text) · LLMUnavailable
       RetrievalError      one of several retrievers: fuse the rest; all: raise
-      IndexStateError     .path: an index that is absent, damaged, older or another model's
+      IndexStateError     .path: an index that is absent, not to be read, damaged, older or another model's
+      AddressError        no such engine, or no embedder of that name
       ProfileError        .path .line    (LexiconError, PromptError)
       CollectionError     .path .line
       MissingExtraError   .extra: an optional package that is not installed
@@ -93,6 +94,10 @@ class IndexStateError(DragomanError):
     def __init__(self, message: str, path: Path | str) -> None:
         super().__init__(f"{path}: {message}")
         self.path = Path(path)
+
+
+class AddressError(DragomanError, ValueError):
+    """No engine is at this address, or no embedder has this name."""
 
 
 class _LocatedError(DragomanError):

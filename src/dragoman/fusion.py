@@ -14,6 +14,7 @@ from typing import Protocol
 from dragoman.types import Contribution, Hit, Ranking
 
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
+_SMALL, _LARGE = 1e-100, 1e100  # beyond them a score's square leaves what a float holds
 Shares = Callable[[Ranking, int], Sequence[float]]  # a ranking and the longest one's length -> a share a hit
 Weigh = Callable[[Ranking], float]  # a ranking -> its weight; by default its search's own
 
@@ -68,10 +69,14 @@ def _reciprocal(ranking: Ranking, _: int, k: int = RRF_K) -> list[float]:
 def _standardised(ranking: Ranking, longest: int) -> list[float]:
     values = ranking.scores
     noughts = longest - len(values)
+    if not noughts and values[0] == values[-1]:  # by the scores themselves: their mean is rounded
+        return [1.0] * len(values)
+    if not _SMALL < values[0] < _LARGE:  # the same whatever they are scaled by
+        values = tuple(value / values[0] for value in values)
     low, mean = (0.0 if noughts else values[-1]), math.fsum(values) / longest
     squares = math.fsum([(value - mean) ** 2 for value in values]) + noughts * mean**2
     spread = math.sqrt(squares / longest)
-    return [1.0 if spread == 0 else (value - low) / spread for value in values]
+    return [(value - low) / spread for value in values]
 
 
 def _min_max(ranking: Ranking, _: int) -> list[float]:

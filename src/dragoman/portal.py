@@ -20,7 +20,11 @@ _owner = 0
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result, computed on the background loop; an interrupt cancels it there."""
+    """The coroutine's result, computed on the background loop; an interrupt cancels it there.
+
+    Raises:
+        BaseException: whatever the coroutine raised, `SystemExit` too.
+    """
     loop = _background()
     if threading.current_thread().name == _THREAD:
         coroutine.close()
@@ -46,12 +50,21 @@ async def away(coroutine: Coroutine[Any, Any, T]) -> T:
 _THREAD = "dragoman-portal"
 
 
+def _keep_running(loop: asyncio.AbstractEventLoop) -> None:
+    """Until it is stopped: one caller's part that exits or is interrupted ends its own call, not everybody's loop."""
+    while True:
+        try:
+            return loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):  # kept by its task, for whoever waits there
+            continue
+
+
 def _background() -> asyncio.AbstractEventLoop:
     global _loop, _owner
     with _lock:
         if _loop is None or _loop.is_closed() or _owner != os.getpid():  # a fork leaves the thread behind
             _loop, _owner = asyncio.new_event_loop(), os.getpid()
-            threading.Thread(target=_loop.run_forever, name=_THREAD, daemon=True).start()
+            threading.Thread(target=_keep_running, args=(_loop,), name=_THREAD, daemon=True).start()
         return _loop
 
 

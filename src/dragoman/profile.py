@@ -21,6 +21,7 @@ from dragoman.profile_file import (
     files_of,
     language_of,
     model_of,
+    retrievers_of,
     rules_of,
     steps_of,
     store_of,
@@ -112,7 +113,7 @@ class Profile:
         limits = ProfileLimits(**values["limits"])
         language = language_of(file, values["language"])
         weights = {key: value for key, value in values["weights"].items() if key != "reserve"}
-        retrievers = {**Weights().retrievers, **weights.pop("retrievers")}
+        retrievers = {**Weights().retrievers, **retrievers_of(file, weights.pop("retrievers"))}
         code = language.corpus if language.corpus != ANY else "en"
         profile = cls(
             name=values["name"] or file.path.stem,
@@ -123,15 +124,15 @@ class Profile:
             rules=tuple(rules_of(file, values["guards"])),
             lexicons=tuple(files_of(file, folder, values["lexicon"])),
             steps=tuple(steps_of(file, values["steps"])),
-            rewrite_model=model_of(values["models"]["rewrite"], folder),
-            answer_model=model_of(values["models"]["answer"], folder),
+            rewrite_model=model_of(file, values["models"], "rewrite"),
+            answer_model=model_of(file, values["models"], "answer"),
             leash=float(values["leash"]["seconds"]),
             hedge_after=values["leash"]["hedge_after"],
             budget=float(values["leash"]["budget"]),
             weights=Weights(**weights, retrievers=retrievers, language=code),
             reserve=values["weights"]["reserve"],
-            memory=store_of(values["memory"]["path"], folder),
-            cache=store_of(values["cache"]["path"], folder),
+            memory=store_of(file, "memory", values["memory"]),
+            cache=store_of(file, "cache", values["cache"]),
             masking=tuple(values["masking"]["kinds"]),
             examples=tuple(examples_of(file, values["examples"])),
         )
@@ -197,7 +198,7 @@ async def open_dragoman(
         RetrievalError: the engine cannot be reached; MissingExtraError: its client is not installed.
     """
     from dragoman import tracing
-    from dragoman.llm.open import warm
+    from dragoman.llm.open import Held, warm
     from dragoman.profile_steps import Parts, open_model
     from dragoman.retrievers.engines import is_address, open_engine
 
@@ -218,5 +219,6 @@ async def open_dragoman(
         parts = replace(parts, retrievers=opened.retrievers, vocabulary=opened.vocabulary)
         settings["owns"] = (opened,)
     if llm is not None:
+        settings["owns"] = (*settings.get("owns", ()), Held(llm))
         await warm(llm)
     return read.build(parts, **settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman import portal
-from dragoman.errors import ProfileError
+from dragoman.errors import ProfileError, QuestionError
 from dragoman.profile import Profile, profile_path
 from dragoman.profile_file import Expected
 from dragoman.profile_steps import Parts, flat, rewriters
@@ -18,6 +18,8 @@ from dragoman.rewriters.chain import Chain
 from dragoman.rewriters.guard_rules import settle
 from dragoman.rewriters.prompted import Prompted
 from dragoman.types import Message, Outcome, Question, Rewriting
+
+_SHOWN = 200  # characters of an example's question by which its check is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,13 @@ def _guards(profile: Profile) -> Iterator[Check]:
 
 
 def _example(profile: Profile, example: Expected) -> Check:
-    what = f"example {example.question!r}"
+    what = f"example {example.question[:_SHOWN]!r}"
     history = None if example.history is None else tuple(Message(role, text) for role, text in example.history)  # type: ignore[arg-type]  # roles were checked when read
-    given = Chain(_steps(profile, example))(Rewriting.of(Question(example.question, history)))
+    try:
+        asked = Rewriting.of(Question(example.question, history))
+    except QuestionError as exc:
+        return Check(what, False, str(exc), example.line)
+    given = Chain(_steps(profile, example))(asked)
     rewriting = portal.run(_awaited(given)) if inspect.isawaitable(given) else given
     if example.reply is not None and not _asked(profile, example):
         return Check(what, False, "no prompted step has a schema that its reply fits", example.line)

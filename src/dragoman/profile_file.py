@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from dragoman.errors import CollectionError, LLMError, MissingExtraError
 from dragoman.rewriters.guard_rules import BadRule, Rule, unsettled
 from dragoman.rewriters.language import ANY, LanguagePolicy
+from dragoman.search import ByLength
 from dragoman.tomlfile import TomlFile, Where
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
@@ -83,6 +85,19 @@ def rules_of(file: TomlFile, rows: Sequence[Mapping[str, Any]]) -> list[Rule]:
     return rules
 
 
+def retrievers_of(
+    file: TomlFile, found: Mapping[str, Any], where: Where = ("weights", "retrievers")
+) -> dict[str, float | ByLength]:
+    """The retrievers' weights, numbers or by length; `where` they stand in the file."""
+    weights: dict[str, float | ByLength] = {}
+    for name, value in found.items():
+        weights[name] = ByLength(**value) if isinstance(value, dict) else value
+        if isinstance(value, dict) and value["least"] > value["most"]:
+            at: Where = (*where, name, "least")
+            raise file.fail(f"{'.'.join(map(str, at))!r} is above 'most'; make it {value['most']} or less", at)
+    return weights
+
+
 def files_of(file: TomlFile, folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """The lexicon files, each there."""
     for name in names:
@@ -92,16 +107,33 @@ def files_of(file: TomlFile, folder: Path, names: Sequence[str]) -> Iterator[Pat
         yield path
 
 
-def store_of(name: str | None, folder: Path) -> Path | None:
+def store_of(file: TomlFile, section: str, values: Mapping[str, Any]) -> Path | None:
     """A file beside the profile; None where none is named."""
-    return folder / Path(name).expanduser() if name else None
+    if not values["path"]:
+        return None
+    path = file.path.parent / Path(values["path"]).expanduser()
+    if path.is_dir():
+        raise file.fail(f"'{section}.path' is a folder, {path}; name a file", (section, "path"))
+    return path
 
 
-def model_of(name: str | None, folder: Path) -> str:
-    """The model's name; a recording's file is relative to the profile."""
-    if name and name.startswith("replay:"):
-        return f"replay:{folder / name.removeprefix('replay:')}"
-    return name or ""
+def model_of(file: TomlFile, values: Mapping[str, Any], use: str) -> str:
+    """The model's name, seen to name one; a recording's file is relative to the profile."""
+    from dragoman.llm.open import open_llm
+
+    name = values[use]
+    if not name:
+        return ""
+    wire, _, recording = name.partition(":")
+    if wire == "replay" and recording:
+        name = f"replay:{file.path.parent / recording}"
+    try:
+        open_llm(name)
+    except (LLMError, MissingExtraError):  # a key or an SDK that is not here: every question will say so
+        pass
+    except (CollectionError, ValueError) as exc:
+        raise file.fail(f"'models.{use}': {exc}", ("models", use)) from exc
+    return str(name)
 
 
 def steps_of(file: TomlFile, rows: Sequence[Any], inner: bool = False) -> Iterator[StepUse | tuple[StepUse, ...]]:

@@ -8,10 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dragoman.rewriters.masking import KINDS as MASKED
+from dragoman.search import ByLength
 from dragoman.tomlfile import REQUIRED, Key, Section
 
 # A name of a step, or a table {use = "name", ...}, or a list of these that run side by side.
 STEPS = ("rules", "carry", "spelling", "gate", "lexicon", "feedback", "guards")
+
+_MEANING = ByLength()
+BY_LENGTH = Section(
+    "in place of a retriever's factor: one that grows with the telling words of each search",
+    {
+        "per_word": Key("number", "the factor for each telling word", _MEANING.per_word, least=0.0),
+        "least": Key("number", "the lowest factor, however short the search", _MEANING.least, least=0.0),
+        "most": Key("number", "the highest factor, however long", _MEANING.most, least=0.0),
+        "written": Key("flag", "only searches that a step wrote count here, not the asker's own words", False),
+    },
+)
 
 KEYS: Mapping[str, Key | Section] = {
     "name": Key("text", "what the profile is called; the file's name when left out"),
@@ -86,7 +98,9 @@ KEYS: Mapping[str, Key | Section] = {
             "asked": Key("number", "the question as asked, beside a rewritten or expanded one", 0.2, least=0.0),
             "query": Key("number", "the rewritten or expanded question", 0.8, least=0.001),
             "origins": Key("numbers", "step that wrote a search -> factor on that search's weight", {}, least=0.0),
-            "retrievers": Key("numbers", "retriever -> factor on its rankings", {}, least=0.0),
+            "retrievers": Key(
+                "numbers", "retriever -> factor on its rankings, or one by length", {}, least=0.0, inner=BY_LENGTH
+            ),
             "reserve": Key("integer", "place below which the question's best hit is not pushed; 0: none", 10, least=0),
         },
     ),

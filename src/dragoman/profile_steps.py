@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dragoman.errors import LLMError, MissingExtraError, ProfileError
+from dragoman.errors import DragomanError, LLMError, MissingExtraError, ProfileError
 from dragoman.profile_file import StepUse
 from dragoman.protocols import LLM, Rewriter, Writer
 from dragoman.rewriters.guard_checks import House
@@ -54,8 +55,7 @@ def check_steps(profile: Profile) -> None:
             if key not in kind.options:
                 known = ", ".join(kind.options) or "none"
                 raise ProfileError(f"step {use.use!r} has no option {key!r}; known: {known}", profile.path, use.line)
-            if type(value) not in kind.options[key]:  # not isinstance: true is no number here
-                expected = " or ".join(each.__name__ for each in kind.options[key])
+            if expected := kind.options[key].expected(value):
                 message = f"step {use.use!r}: {key!r} is {value!r}, expected {expected}"
                 raise ProfileError(message, profile.path, use.line)
         if use.use not in STEPS:
@@ -90,7 +90,12 @@ def rewriters(profile: Profile, parts: Parts | None = None) -> list[Rewriter]:
 
 
 def _made(use: StepUse, bench: Bench) -> Rewriter | None:
-    return step_kind(use).make(bench, use.options)
+    try:
+        return step_kind(use).make(bench, use.options)
+    except DragomanError:
+        raise
+    except ValueError as exc:
+        raise ProfileError(f"step {use.use!r}: {exc}", bench.profile.path, use.line) from exc
 
 
 def _wanted(profile: Profile, only: tuple[str, ...]) -> Sequence[StepUse | tuple[StepUse, ...]]:
@@ -106,14 +111,19 @@ def _bench(profile: Profile, parts: Parts) -> Bench:
     llm = parts.llm
     if llm is None and parts.models and profile.rewrite_model:
         llm = open_model(profile.rewrite_model, profile)
-    return Bench(profile, parts, guards, Masking(profile.masking), llm)
+    shared = {} if parts.shared is None else parts.shared
+    return Bench(profile, parts, guards, Masking(profile.masking), llm, shared)
 
 
 def open_model(name: str, profile: Profile) -> LLM:
     """The model of that name on the profile's leash; one that gives its reason where it cannot be opened.
 
+    Args:
+        name: the profile's own, or one given instead of it.
+
     Raises:
         ProfileError: the name names no model.
+        CollectionError: it names a recording that cannot be read.
     """
     from dragoman.llm.open import open_llm
 
@@ -122,6 +132,8 @@ def open_model(name: str, profile: Profile) -> LLM:
     except (LLMError, MissingExtraError) as exc:
         return Absent(name, str(exc))
     except ValueError as exc:
+        if name != profile.rewrite_model:
+            raise ProfileError(f"the model given: {exc}") from exc
         raise ProfileError(f"'models.rewrite': {exc}", profile.path) from exc
 
 
@@ -130,6 +142,11 @@ def build(profile: Profile, parts: Parts | None = None, **settings: Any) -> Drag
     from dragoman.dragoman import Dragoman, Settings
 
     parts = parts or Parts()
+    if parts.llm is None and parts.models and profile.rewrite_model:
+        from dragoman.llm.open import Held
+
+        parts = replace(parts, llm=open_model(profile.rewrite_model, profile))
+        settings["owns"] = (*settings.get("owns", ()), Held(parts.llm))
     writer = parts.writer
     if writer is None and parts.models and profile.answer_model:
         writer = _writer(profile)
@@ -155,5 +172,5 @@ def steps_reference() -> str:
     return "\n".join(["| step | what it does | options |", "|---|---|---|", *rows])
 
 
-def _options(options: Mapping[str, tuple[type, ...]]) -> str:
+def _options(options: Mapping[str, object]) -> str:
     return ", ".join(f"`{name}`" for name in options)

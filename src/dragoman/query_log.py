@@ -115,11 +115,14 @@ def plan_log(queries: Path, out: Path, job: Job, *, resume: bool = False, chunk:
     """The log's chunks, and the folder they are written to.
 
     Raises:
-        CollectionError: the log has no question; an output or the begun chunks of an earlier run are
-            there and `resume` is False; or those chunks are of another log or job.
+        CollectionError: the log has no question; an output is there and nothing is left to do; the
+            begun chunks of an earlier run are there and `resume` is False, or are of another log or job.
     """
     if chunk < 1:
         raise ValueError(f"a chunk is at least 1 line, not {chunk}")
+    if out.is_dir() or out.resolve() == queries.resolve():
+        what = "it is a folder" if out.is_dir() else "it is the log itself"
+        raise CollectionError(f"{what}; give another --out, a file for the answers", out)
     digest = hashlib.sha256(json.dumps([asdict(job), chunk]).encode())
     chunks = tuple(_chunks(queries, chunk, digest))
     if not chunks:
@@ -131,8 +134,9 @@ def plan_log(queries: Path, out: Path, job: Job, *, resume: bool = False, chunk:
             raise CollectionError("an earlier run began here; --resume goes on with it, or remove it", log.parts)
         if not mark.exists() or mark.read_text("utf-8") != mine:
             raise CollectionError("this was begun with other questions or options; remove it to begin anew", log.parts)
-    elif out.exists() and not resume:
-        raise CollectionError("it is there already; give another --out, or remove it", out)
+    elif out.exists():
+        found = "it is finished already" if resume else "it is there already"
+        raise CollectionError(f"{found}; give another --out, or remove it to ask everything again", out)
     log.parts.mkdir(parents=True, exist_ok=True)
     mark.write_text(mine, "utf-8")
     there = frozenset(each.number for each in chunks if log.part(each).exists())
@@ -145,15 +149,21 @@ def _chunks(queries: Path, size: int, digest: Any) -> Iterator[Chunk]:
         for raw in file:
             line += 1
             digest.update(raw)
-            if raw.strip() and not count:
+            said = bool(_text(raw))
+            if said and not count:
                 first, start = line, offset
-            count += bool(raw.strip())
+            count += said
             offset += len(raw)
             if count == size:
                 yield Chunk(number, start, first, count)
                 number, count = number + 1, 0
     if count:
         yield Chunk(number, start, first, count)
+
+
+def _text(raw: bytes) -> str:
+    """A line's text, empty where it is blank; without a byte order mark, which logs put together hold anywhere."""
+    return raw.decode("utf-8", "replace").removeprefix("\ufeff").strip()
 
 
 async def run_log(log: Log, progress: Moved | None = None) -> Done:
@@ -241,7 +251,11 @@ def _lines(queries: Path, chunk: Chunk) -> Iterator[tuple[int, str]]:
     with queries.open("rb") as file:
         file.seek(chunk.offset)
         while left:
-            text = file.readline().decode("utf-8", "replace").strip()
+            raw = file.readline()
+            if not raw:
+                found = f"it ends {left} questions early, for it was changed since the run began"
+                raise CollectionError(f"{found}; put it back and --resume, or begin anew", queries)
+            text = _text(raw)
             if text:
                 left -= 1
                 yield number, text

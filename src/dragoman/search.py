@@ -89,9 +89,13 @@ class Weights:
         """A ranking's weight in the fusion: its search's, times its retriever's for that search."""
         return ranking.search.weight * self.factor(ranking.search, ranking.retriever)
 
+    def of_retriever(self, name: str) -> float | ByLength:
+        """A retriever's weight, 1 where none is set. Unless named, "pg.meaning" counts as "meaning"."""
+        return self.retrievers.get(name, self.retrievers.get(name.rpartition(".")[2], 1.0))
+
     def factor(self, search: Search, retriever: str) -> float:
-        """What a retriever counts for a search; 0: it is not asked. Unless named, "pg.meaning" counts as "meaning"."""
-        factor = self.retrievers.get(retriever, self.retrievers.get(retriever.rpartition(".")[2], 1.0))
+        """What a retriever counts for a search; 0: it is not asked."""
+        factor = self.of_retriever(retriever)
         if not isinstance(factor, ByLength):
             return factor
         if factor.written and search.origin in ASKED:

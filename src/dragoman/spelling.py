@@ -17,6 +17,7 @@ from importlib import resources
 
 # Shorter words have too many neighbours: "bike" is one edit from "like" and "bake".
 LEAST_LETTERS = 5
+MOST_LETTERS = 40  # a longer run of letters is no slip, and has millions of strings an edit away
 # A word that one document holds may itself be a misspelling.
 LEAST_DOCUMENTS = 2
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -102,7 +103,7 @@ class Speller:
 
     def __call__(self, word: str) -> tuple[str, ...]:
         """At most five corpus words (or a pair) for `word`, folded already, best first."""
-        if not word.isalpha() or word in self._words:
+        if not word.isalpha() or word in self._words or len(word) > MOST_LETTERS:
             return ()
         found = {variant: -1 for variant in variants(word, self._language) if variant in self._words}
         if len(word) < LEAST_LETTERS:

@@ -5,7 +5,7 @@ A prompt needs no row: whatever name is not in the table is looked up among the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,10 +16,12 @@ from dragoman.rewriters.guards import Guards
 from dragoman.rewriters.language import ANY
 from dragoman.rewriters.masking import Masking
 from dragoman.rewriters.promptfile import Example, PromptFile, load_prompt
+from dragoman.step_option import Option
 
 if TYPE_CHECKING:
     from dragoman.profile import Profile
     from dragoman.profile_file import StepUse
+    from dragoman.rewriters.cache import RewriteCache
     from dragoman.rewriters.memory import Memory
     from dragoman.vocabulary import Vocabulary
 
@@ -34,6 +36,8 @@ class Parts:
         writer: the answering model, instead of the profile's.
         only: names of the steps wanted; empty for all of the profile's.
         models: False: no model is opened, whatever the profile names.
+        shared: what several halls made with these parts hold together, as the files they keep; the first to be
+            closed closes it for all. None: each hall its own.
     """
 
     retrievers: Sequence[Retriever] = ()
@@ -42,6 +46,7 @@ class Parts:
     writer: Writer | None = None
     only: tuple[str, ...] = ()
     models: bool = True
+    shared: dict[Hashable, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,13 @@ class Bench:
     guards: Guards
     masking: Masking
     llm: LLM | None
+    shared: dict[Hashable, Any]
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made under this key before, else what `make` makes."""
+        if key not in self.shared:
+            self.shared[key] = make()
+        return self.shared[key]
 
 
 Make: TypeAlias = Callable[[Bench, Mapping[str, Any]], "Rewriter | None"]
@@ -65,12 +77,12 @@ class StepKind:
     Attributes:
         about: what it does, for the reference.
         make: the rewriter; None where something that it needs is not there.
-        options: name of an option -> the types allowed.
+        options: name of an option -> what it may hold.
     """
 
     about: str
     make: Make
-    options: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
 class Absent:
@@ -166,24 +178,24 @@ def _memory(bench: Bench, options: Mapping[str, Any]) -> Memory | None:
     embedding: Any = next(found, None)
     if profile.memory is None or embedding is None:
         return None
-    language = profile.language.question
-    try:
-        store = MemoryStore(profile.memory, profile.name)
-    except RewriteError as exc:
-        raise ProfileError(f"'memory.path': {exc}", profile.path) from exc
-    return Memory(
-        store,
-        OfRetriever(embedding),
-        bench.masking or None,
-        language="en" if language == ANY else language,
-        pooled=bool(options.get("pooled", True)),
-    )
+    language, pooled, path = profile.language.question, bool(options.get("pooled", True)), profile.memory
+
+    def made() -> Memory:
+        try:
+            store = MemoryStore(path, profile.name)
+        except RewriteError as exc:
+            raise ProfileError(f"'memory.path': {exc}", profile.path) from exc
+        code = "en" if language == ANY else language
+        return Memory(store, OfRetriever(embedding), bench.masking or None, language=code, pooled=pooled)
+
+    memory: Memory = bench.once(("memory", pooled), made)
+    return memory
 
 
 def _remember(bench: Bench, options: Mapping[str, Any]) -> Rewriter | None:
     from dragoman.rewriters.memory import Remember
 
-    memory = _memory(bench, {})
+    memory = bench.shared.get(("memory", False)) or _memory(bench, {})
     return Remember(memory, options.get("origins", ("rephrase",))) if memory is not None else None
 
 
@@ -208,13 +220,24 @@ def prompted(use: StepUse) -> Make:
         ]
         made = Options(options.get("rules"), tuple(shown), options.get("weight"), bench.masking or None)
         step = Prompted(prompt, bench.llm, profile.setting, bench.guards, made)
-        if profile.cache is None:
+        path = profile.cache
+        cache = None if path is None else bench.once("cache", lambda: _cache(profile, path))
+        if cache is None:
             return step
-        from dragoman.rewriters.cache import Cached, RewriteCache
+        from dragoman.rewriters.cache import Cached
 
-        return Cached(step, RewriteCache(profile.cache), step.fingerprint)
+        return Cached(step, cache, step.fingerprint)
 
     return make
+
+
+def _cache(profile: Profile, path: Path) -> RewriteCache | None:
+    from dragoman.rewriters.cache import RewriteCache
+
+    try:
+        return RewriteCache.usable(path)
+    except RewriteError as exc:
+        raise ProfileError(f"'cache.path': {exc}", profile.path) from exc
 
 
 def prompt_of(profile: Profile, use: StepUse) -> PromptFile:
@@ -232,15 +255,17 @@ def prompt_of(profile: Profile, use: StepUse) -> PromptFile:
     return prompt.limited(**given) if given else prompt
 
 
-PROMPT_OPTIONS: Mapping[str, tuple[type, ...]] = {
-    "weight": (int, float),
-    "rules": (str,),
-    "count": (int,),
-    "words": (int,),
-    "characters": (int,),
+_WEIGHT = Option((int, float), least=0.001)
+_COUNT = Option((int,), least=1)
+PROMPT_OPTIONS: Mapping[str, Option] = {
+    "weight": _WEIGHT,
+    "rules": Option((str,)),
+    "count": _COUNT,
+    "words": _COUNT,
+    "characters": _COUNT,
 }
 STEPS: Mapping[str, StepKind] = {
-    "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": (str,)}),
+    "rules": StepKind("noise taken out of the question, without a model", _rules, {"language": Option((str,))}),
     "carry": StepKind(
         "a follow-up made stand-alone by the telling words of the turns before it, without a model", _carry
     ),
@@ -249,23 +274,29 @@ STEPS: Mapping[str, StepKind] = {
         "whether to rewrite at all: greetings and off-topic questions end here, identifiers and questions in the "
         "corpus's own words are settled",
         _gate,
-        {"off_topic": (bool,)},
+        {"off_topic": Option((bool,))},
     ),
     "memory": StepKind(
         "what was accepted for the nearest past questions, as a search; off unless the profile names a memory",
         _memory,
-        {"pooled": (bool,)},
+        {"pooled": Option((bool,))},
     ),
     "remember": StepKind(
         "the model's searches kept for questions like this one; off unless the profile names a memory",
         _remember,
-        {"origins": (list,)},
+        {"origins": Option((list,))},
     ),
     "lexicon": StepKind("the lexicon enforced on the question and every search", _lexicon),
     "feedback": StepKind(
         "what the first hits of a short question have in common, searched once more",
         _feedback,
-        {"longest": (int,), "hits": (int,), "words": (int,), "weight": (int, float), "agreement": (int, float)},
+        {
+            "longest": Option((int,), least=3),  # the telling words of a short question, which are always fed back
+            "hits": Option((int,), least=2),
+            "words": _COUNT,
+            "weight": _WEIGHT,
+            "agreement": Option((int, float)),
+        },
     ),
     "guards": StepKind("the guards and the profile's rules held over every search, whoever wrote it", _guards),
 }

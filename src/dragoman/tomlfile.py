@@ -7,8 +7,8 @@ are made as well.
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ class Key:
         kind: a name of `KINDS`.
         choices: the only texts allowed; empty for any.
         least: the smallest number allowed.
+        inner: of `numbers`: the table that may stand in place of one of them; None: numbers alone.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Key:
     default: Any = None
     choices: tuple[str, ...] = ()
     least: float | None = None
+    inner: Section | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Section:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _is_texts(value: Any) -> bool:
@@ -108,6 +110,10 @@ class TomlFile:
             raise error(f"not TOML: {exc}", path, int(at[1]) if at else last) from exc
         except RecursionError as exc:
             raise error("not TOML: nested too deeply", path) from exc
+        except ValueError as exc:  # what Python refuses to read of TOML
+            longest = max(re.finditer(r"\d[\d_]*", source), key=lambda digits: len(digits[0]))
+            line = source.count("\n", 0, longest.start()) + 1
+            raise error("a whole number of too many digits; write a smaller one", path, line) from exc
         self._lines = lines_of(source)
 
     def line(self, where: Where) -> int | None:
@@ -159,20 +165,31 @@ class TomlFile:
         return self._table(table, section.keys, where) if section.keys else table
 
     def _value(self, found: Any, key: Key, where: Where) -> Any:
-        expected, fits = KINDS[key.kind]
-        if not fits(found):
-            raise self.fail(f"{_dotted(where)!r} is {_said(found)}, expected {expected}", where)
+        tables = self._inner(found, key, where)
+        plain = {name: value for name, value in found.items() if name not in tables} if tables else found
+        if not KINDS[key.kind][1](plain):
+            raise self.fail(f"{_dotted(where)!r} is {_said(found)}, expected {_holds(key)}", where)
         for value in found if key.kind == "texts" else (found,):
             if key.choices and value not in key.choices:
                 raise self.fail(f"{_dotted(where)!r} is {value!r}, expected one of {', '.join(key.choices)}", where)
-        for value in found.values() if key.kind == "numbers" else (found,):
+        for value in plain.values() if key.kind == "numbers" else (found,):
             if key.least is not None and value < key.least:
                 raise self.fail(f"{_dotted(where)!r} is {value}, expected {key.least} or more", where)
-        return found
+        return {**found, **tables} if tables else found
+
+    def _inner(self, found: Any, key: Key, where: Where) -> dict[str, Any]:
+        """The tables that stand in place of numbers, checked and with defaults."""
+        if key.inner is None or not isinstance(found, dict):
+            return {}
+        tables = {name: value for name, value in found.items() if isinstance(value, dict)}
+        return {name: self._section(value, key.inner, (*where, name)) for name, value in tables.items()}
 
 
 def _said(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # hexadecimal digits are read however many they are
+        return "a whole number of too many digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -254,15 +271,21 @@ def _open(line: str, depth: int, fence: str) -> tuple[int, str]:
 def reference(keys: Mapping[str, Key | Section], where: str = "") -> str:
     """The keys as Markdown: a table, then one for each section, headed by its name."""
     own = {name: key for name, key in keys.items() if isinstance(key, Key)}
-    rows = [f"| `{name}` | {KINDS[key.kind][0]} | {_default(key)} | {_about(key)} |" for name, key in own.items()]
+    rows = [f"| `{name}` | {_holds(key)} | {_default(key)} | {_about(key)} |" for name, key in own.items()]
     parts = ["\n".join(["| key | holds | left out | what it means |", "|---|---|---|---|", *rows])] if rows else []
-    for name, section in keys.items():
+    for name, key in keys.items():
+        section, path = key, f"{where}.{name}" if where else name
+        if isinstance(section, Key) and section.inner:
+            section, path = section.inner, f"{path}.NAME"
         if isinstance(section, Section):
-            path = f"{where}.{name}" if where else name
             parts.append(f"### `{f'[[{path}]]' if section.many else f'[{path}]'}`\n\n{_sentence(section.about)}")
             if section.keys:
                 parts.append(reference(section.keys, path))
     return "\n\n".join(parts)
+
+
+def _holds(key: Key) -> str:
+    return KINDS[key.kind][0] + (" or tables" if key.inner else "")
 
 
 def _default(key: Key) -> str:

@@ -179,15 +179,30 @@ class Vocabulary:
         Raises:
             IndexStateError: the file is absent, or a line is not of this form.
         """
+        try:
+            with Path(path).open("rb") as file:
+                return cls.of_lines(file, path)
+        except OSError as exc:
+            raise IndexStateError(f"cannot read the vocabulary: {exc}; build the index again", path) from exc
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[bytes], path: Path | str) -> Vocabulary:
+        """The vocabulary that these lines save.
+
+        Args:
+            path: what an error calls the file that they are of.
+
+        Raises:
+            IndexStateError: a line is not of this form.
+        """
         rows = _Rows()
         number = 0
         try:
-            with Path(path).open(encoding="utf-8") as file:
-                for line in file:
-                    number += 1
-                    if line.strip():
-                        rows.read(json.loads(line))
-        except (OSError, UnicodeDecodeError) as exc:
+            for line in lines:
+                number += 1
+                if line.strip():
+                    rows.read(json.loads(line))
+        except UnicodeDecodeError as exc:
             raise IndexStateError(f"cannot read the vocabulary: {exc}; build the index again", path) from exc
         except (ValueError, KeyError, TypeError, AttributeError) as exc:
             raise IndexStateError(f"line {number} is not a vocabulary line: {exc!r}", path) from exc

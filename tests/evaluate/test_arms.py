@@ -15,6 +15,7 @@ from dragoman.fusion import rrf, standardised
 from dragoman.profile import load_profile
 from dragoman.profile_steps import Parts
 from dragoman.protocols import Prompt, Reply
+from dragoman.search import ByLength
 
 
 class Model:
@@ -86,9 +87,31 @@ def test_a_file_of_arms_sets_weights_and_fusion(tmp_path: Path, bench: Bench) ->
     assert raw.name == "raw"
 
 
+def test_a_file_of_arms_takes_weights_by_length_as_a_profile_does(tmp_path: Path, bench: Bench) -> None:
+    path = tmp_path / "arms.toml"
+    path.write_text(
+        '[[arm]]\nname = "long"\nsteps = ["rules"]\n'
+        "[arm.weights.retrievers]\nwords = 2.0\nmeaning = {per_word = 0.1, least = 0.2, written = true}\n",
+        "utf-8",
+    )
+    hall = make(read_specs([str(path)])[1], bench, 10).hall
+    assert hall is not None
+    retrievers = hall.settings.weights.retrievers
+    assert (retrievers["words"], retrievers["meaning"]) == (2.0, ByLength(0.1, 0.2, 1.5, written=True))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            '[[arm]]\nname = "a"\n[[arm]]\nname = "b"\n[arm.weights.retrievers]\nwords = 1.0\n'
+            "meaning = {least = 2.0}\n",
+            r"arms.toml:7: 'arm.1.weights.retrievers.meaning.least' is above 'most'; make it 1.5 or less",
+        ),
+        (
+            '[[arm]]\nname = "a"\n[arm.weights.retrievers]\nmeaning = {longest = 2.0}\n',
+            r"arms.toml:4: unknown key 'arm.weights.retrievers.meaning.longest'",
+        ),
         ('[[arm]]\nname = "a"\nstep = ["rules"]\n', r"arms.toml:3: unknown key 'arm.step'"),
         ('[[arm]]\nname = "a"\nfusion = "magic"\n', "expected one of"),
         ("", "no arm in this file"),

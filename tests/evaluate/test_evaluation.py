@@ -13,8 +13,10 @@ from toy_corpus import HARMFUL, HELPFUL, QUESTIONS, arm, toy
 
 from dragoman.errors import CollectionError
 from dragoman.evaluate.data import as_data
+from dragoman.evaluate.drawn import TOOK
 from dragoman.evaluate.evaluation import Evaluation, Prices, evaluate, extremes, gap_closed
 from dragoman.evaluate.files import read_run
+from dragoman.evaluate.printed import figures, html_table, took
 from dragoman.evaluate.report import page
 from dragoman.evaluate.run import run_arm, write_runs
 
@@ -58,8 +60,8 @@ def test_json_holds_exactly_these_names(found: Evaluation) -> None:
     assert set(data) == {"collection", "questions", "left_out", "arms", "verdict", "worst", "best"}
     assert data["collection"] == "toy"
     assert data["questions"] == 4
-    for figures in data["arms"].values():
-        assert set(figures) == ARM_KEYS
+    for row in data["arms"].values():
+        assert set(row) == ARM_KEYS
     assert data["arms"]["helpful"]["cost"] == pytest.approx((200 * 1 + 20 * 5) / 1e6)
     assert as_data(found)["arms"]["helpful"]["cost"] is None
     assert json.loads(json.dumps(data)) == data
@@ -173,3 +175,37 @@ def test_every_plot_says_what_it_shows(found: Evaluation) -> None:
         assert "aria-label=" in image or 'aria-hidden="true"' in image
     assert "helpful: 0 won, 4 even, 0 lost" in text
     assert "prefers-color-scheme: dark" in text
+
+
+def test_no_two_tables_of_a_report_have_one_name(found: Evaluation) -> None:
+    text = page(found, [("Noise", html_table({"raw": {"same_query": 1.0}})), ("Off", html_table({"raw": {"held": 1}}))])
+    names = re.findall(r'role="region" tabindex="0" aria-label="([^"]+)"', text)
+    assert len(set(names)) == len(names) == 4
+
+
+def test_rules_tokens_and_their_cost_are_said_where_there_are_any(found: Evaluation) -> None:
+    used = "200 tokens in, 20 out, cost 0.0003"
+    for said in (figures(found, Prices(1.0, 5.0)), page(found, prices=Prices(1.0, 5.0))):
+        assert used in said
+        assert "said 2" in said
+    terminal = figures(found).splitlines()
+    assert "  helpful: 200 tokens in, 20 out; said 2" in terminal
+    assert not any(line.startswith("  raw") for line in terminal)
+    assert "cost" not in page(found)
+
+
+async def test_nothing_is_said_of_tokens_and_rules_where_there_are_none() -> None:
+    bare = await evaluate(toy(), [arm()])
+    assert TOOK not in figures(bare)
+    assert TOOK not in page(bare)
+
+
+def test_rules_beyond_the_most_frequent_are_counted() -> None:
+    rules = {f"r{at}": 20 - at for at in range(10)}
+    assert took({"a": {"rules": rules, "tokens": {"in": 0, "out": 0}}})["a"][1].endswith("r7 13 and 2 more")
+
+
+def test_an_arm_named_like_a_figure_stays_a_column() -> None:
+    drawn = html_table({"rules": {"rules": 1.0, "outcomes": 0.5}, "outcomes": {"rules": 0.5, "outcomes": 1.0}})
+    assert re.findall(r'<th scope="col">(\w+)</th>', drawn) == ["arm", "rules", "outcomes"]
+    assert "<svg" not in drawn

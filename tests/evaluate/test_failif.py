@@ -68,6 +68,17 @@ def test_a_condition_can_be_checked_before_anything_runs() -> None:
         check("lexicon.nDCG@10 < raw", ("raw",))
 
 
+def test_a_figure_that_will_not_be_there_is_told_before_anything_runs() -> None:
+    figures = ("nDCG@10", "interval.low")
+    check("lexicon.nDCG@10 < raw - .01", ("raw", "lexicon"), figures)
+    check("lexicon.interval.low < 0", ("raw", "lexicon"), figures)
+    for wrong in ("lexicon.ndcg < raw", "raw > lexicon.ndcg", "lexicon.interval < 0"):
+        with pytest.raises(ConditionError, match=r"has no figure '.*'; it has nDCG@10, interval.low"):
+            check(wrong, ("raw", "lexicon"), figures)
+    with pytest.raises(ConditionError, match=r"lexicon has no figure 'nDCG@10'; it has F1"):
+        check("lexicon < raw", ("raw", "lexicon"), ("F1",))
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_a_condition_or_a_condition_error(text: str) -> None:
     try:

@@ -69,6 +69,16 @@ async def test_every_row_is_measured_and_clean_ones_must_stay(tmp_path: Path) ->
     assert data["raw"]["p"] == 1
 
 
+async def test_without_raws_texts_there_is_nothing_to_compare_with(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"raw": "hello speed", "rewrite": "speed"}\n', "utf-8")
+    run_file = Arm("raw", hall().asearch)
+    for others in ([], [texts("drops", Drops("hello"))]):
+        found = await fidelity(read_pairs(path), [run_file, *others])
+        with pytest.raises(CollectionError, match="'raw' is a run file, which holds no texts"):
+            fidelity_data(found)
+
+
 @pytest.mark.parametrize(
     ("row", "said"), [('{"raw": "x"}', "raw"), ('{"raw": " ", "rewrite": "x"}', "not a question"), ("", "no row")]
 )

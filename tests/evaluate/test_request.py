@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy_corpus import PASSAGES, QRELS, QUESTIONS
 
-from dragoman.errors import CollectionError
-from dragoman.evaluate import ArmError, ConditionError, Options, run_evaluate
+from dragoman.errors import AddressError, CollectionError, ProfileError
+from dragoman.evaluate import ArmError, Collection, ConditionError, Options, Prices, run_evaluate
 from dragoman.evaluate.files import read_run
+from dragoman.evaluate.tune import tables as searched_tables
+from dragoman.protocols import Prompt, Reply
 from dragoman.retrievers import build_index
+from dragoman.retrievers.documents.document import Document
+from dragoman.retrievers.engines import open_engine
+from dragoman.rewriters.memory_store import MemoryStore
+from dragoman.types import Usage
 
 PADDING = "and seven further telling words about vehicles owners drivers roads"
 
@@ -75,8 +82,13 @@ def test_one_command_gives_figures_a_verdict_and_every_file(folder: Path, option
     replay = options.arms[1]
     data = json.loads((tmp_path / "out/figures.json").read_text("utf-8"))
     assert data == finished.data
-    assert list(data["arms"]) == ["raw", "rules", replay]
+    assert list(data["arms"]) == ["raw", "fused", "rules", replay]
     assert data["arms"][replay]["delta"] > 0
+    assert {arm: row["reference"] for arm, row in data["rewriting_alone"].items()} == {
+        "rules": "fused",
+        replay: "fused",
+    }
+    assert set(data["noise"]) == {"raw", "rules", replay}  # a reference is there for the verdict alone
     assert data["arms"][replay]["gap_closed"] == 1
     assert data["off_topic"][replay] == {"asked": 1, "held": 1, "refused": 0}
     assert data["noise"]["rules"]["same_query"] >= data["noise"]["raw"]["same_query"] == 0
@@ -110,6 +122,183 @@ def test_mistakes_are_named_before_anything_runs(options: Options, folder: Path)
         run_evaluate(nowhere)
     with pytest.raises(ArmError, match="no step 'magic'"):
         run_evaluate(replace(options, arms=("magic",)))
+
+
+@pytest.mark.parametrize(
+    ("further", "said"),
+    [
+        ({"fail_if": ("rules.ndcg < raw",)}, "rules has no figure 'ndcg'; it has nDCG@10"),
+        ({"fail_if": ("rules.gap_closed < 1",)}, "rules has no figure 'gap_closed'"),
+        ({"fail_if": ("rules.interval < 1",)}, "rules has no figure 'interval'"),
+        ({"unlabelled": True, "fail_if": ("rules.held < raw",)}, "rules has no figure 'held'"),
+        ({"unlabelled": True, "known_items": 0, "fail_if": ("rules < raw",)}, "it has p50_ms, p99_ms, held"),
+        ({"off_topic": Path("absent.jsonl")}, "absent.jsonl: cannot be read"),
+        ({"unlabelled": True, "tune": True, "guards": (Path("g"),)}, "leave out --tune, --guard"),
+        ({"unlabelled": True, "learning_curve": True}, "leave out --learning-curve"),
+        ({"unlabelled": True, "ceiling": Path("c")}, "(cannot be read|leave out --ceiling)"),
+        ({"tune": True}, "4 questions with a document judged relevant; --tune deals them into 5"),
+        ({"learning_curve": True}, "the profile names no memory"),
+        ({"json": Path()}, "a folder; expected the name of a file"),
+        ({"report": Path("pyproject.toml/r.html")}, "pyproject.toml is a file; name another place"),
+        ({"runs": Path("pyproject.toml")}, "pyproject.toml is a file; name another place"),
+    ],
+)
+def test_what_could_only_fail_later_is_told_before_an_arm_runs(
+    options: Options, further: dict[str, Any], said: str
+) -> None:
+    asked: list[str] = []
+    with pytest.raises((CollectionError, ConditionError, ProfileError), match=said):
+        run_evaluate(replace(options, **further, progress=lambda arm, done, of: asked.append(arm)))
+    assert asked == []
+
+
+def test_an_empty_memory_is_told_before_an_arm_runs_and_none_is_begun(options: Options, tmp_path: Path) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text('name = "p"\nsteps = ["memory"]\n[memory]\npath = "memory.sqlite"\n', "utf-8")
+    asked: list[str] = []
+    curve = replace(options, arms=("memory",), profile=str(profile), learning_curve=True)
+    for _ in range(2):  # without a file, and with one that holds nothing
+        with pytest.raises(ProfileError, match=r"memory\.sqlite holds no question of this profile"):
+            run_evaluate(replace(curve, progress=lambda arm, done, of: asked.append(arm)))
+        assert asked == []
+        assert not (tmp_path / "memory.sqlite").exists() or MemoryStore(tmp_path / "memory.sqlite", "p").rows() == []
+        MemoryStore(tmp_path / "memory.sqlite", "p").close()
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [
+        ("q8\td1\t1\nq9\td1\t1\n", r"none of the 2 judged ids \(the first: 'q8'\) is in queries\.jsonl"),
+        ("q1\td1\t0\nq2\td2\t-1\n", r"no question of queries\.jsonl has a document with a grade above 0"),
+    ],
+)
+def test_judgments_that_measure_no_question_are_an_error(
+    options: Options, tmp_path: Path, judged: str, said: str
+) -> None:
+    (tmp_path / "qrels.tsv").write_text(judged, "utf-8")
+    other = replace(options, arms=("rules",), qrels=tmp_path / "qrels.tsv")
+    with pytest.raises(CollectionError, match=said):
+        run_evaluate(other)
+    assert run_evaluate(replace(other, unlabelled=True, known_items=0)).data["questions"] == 4
+
+
+def test_judged_documents_that_no_arm_finds_are_told(options: Options, tmp_path: Path) -> None:
+    (tmp_path / "qrels.tsv").write_text("q1\tother-1\t1\n", "utf-8")
+    said = "No arm found any document that was judged relevant (the first: 'other-1' for question 'q1')"
+    astray = replace(options, arms=("rules",), qrels=tmp_path / "qrels.tsv", report=tmp_path / "r.html")
+    assert said in run_evaluate(astray).text
+    assert "see whether the index holds the documents" in (tmp_path / "r.html").read_text("utf-8")
+    assert said not in run_evaluate(options).text
+
+
+def test_a_step_that_never_answers_is_told_and_its_arm_not_recommended(
+    options: Options, folder: Path, tmp_path: Path
+) -> None:
+    """Nothing is recorded for any question, so that all the arm gains is its fusion's."""
+    (tmp_path / "none.jsonl").write_text('{"_id": "other", "searches": ["x"]}\n', "utf-8")
+    arms = (f"model=replay:{tmp_path / 'none.jsonl'}", "lexicon")
+    finished = run_evaluate(replace(options, arms=arms, report=tmp_path / "r.html"))
+    rewrites = tmp_path / "rewrites.jsonl"
+    rewrites.write_text('{"raw": "x", "rewrite": "x"}\n', "utf-8")
+    assert finished.data["verdict"].endswith(
+        " Nothing can be said of model (replay did not answer 4 of 4 questions), of lexicon (lexicon was left out)."
+    )
+    line = "model: replay did not answer 4 of 4 questions"
+    assert line in finished.text.splitlines()
+    assert line in (tmp_path / "r.html").read_text("utf-8")
+    assert "fused: a reference beside those asked for; it fuses as they do and takes no step" in finished.text
+    assert line in run_evaluate(replace(options, arms=arms, unlabelled=True, known_items=0)).text.splitlines()
+    assert "model: replay did not answer 1 of 1 question" in run_evaluate(Options(rewrites, arms)).text.splitlines()
+
+
+def test_a_condition_may_name_the_reference_that_is_measured_anyway(options: Options) -> None:
+    assert run_evaluate(replace(options, arms=("rules",), fail_if=("rules < fused - 1",))).failures == ()
+    with pytest.raises(ConditionError, match="no arm is named in 'fused'"):
+        run_evaluate(replace(options, arms=("rules",), unlabelled=True, fail_if=("rules.held < fused",)))
+
+
+class Model:
+    """Says the same for every question, for ten tokens."""
+
+    name = "scripted"
+
+    async def __call__(self, prompt: Prompt, /) -> Reply:
+        return Reply({"about_corpus": True, "searches": ["electronic message"]}, Usage(10, 0))
+
+
+def test_what_tokens_cost_is_printed_where_prices_are_given(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.evaluate.request.open_model", lambda name, profile: Model())
+    priced = replace(options, arms=("rephrase",), model="a:b", prices=Prices(1e6, 0), report=tmp_path / "r.html")
+    said = "40 tokens in, 0 out, cost 40"
+    assert said in run_evaluate(priced).text
+    assert said in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_the_figures_known_beforehand_are_those_that_there_are(options: Options, folder: Path, tmp_path: Path) -> None:
+    """Every number of an arm may stand in a condition, and no other name."""
+    rewrites = tmp_path / "rewrites.jsonl"
+    rewrites.write_text('{"raw": "the speed", "rewrite": "the speed"}\n', "utf-8")
+    only = replace(options, arms=("rules",), known_items=20)
+    for asked in (
+        replace(only, ceiling=folder / "toy/ceiling.jsonl", prices=Prices(1, 1)),
+        replace(only, unlabelled=True),
+        replace(only, unlabelled=True, known_items=0),
+        Options(rewrites, ("rules",)),
+    ):
+        data = run_evaluate(asked).data
+        there = _numbers(data.get("known_items", data)["arms"]["rules"])
+        with pytest.raises(ConditionError) as failed:
+            run_evaluate(replace(asked, fail_if=("rules.nothing < 1",)))
+        assert set(str(failed.value).partition("it has ")[2].split(", ")) == there
+
+
+def _numbers(figures: dict[str, Any]) -> set[str]:
+    found = {name for name, value in figures.items() if isinstance(value, int | float)}
+    return found | ({"interval.low", "interval.high"} if "interval" in figures else set())
+
+
+def test_a_condition_that_turns_out_to_have_no_figure_fails_with_everything_written(
+    options: Options, folder: Path, tmp_path: Path
+) -> None:
+    """A ceiling no higher than raw leaves no way to go a share of."""
+    flat = replace(
+        options,
+        ceiling=folder / "toy/queries.jsonl",
+        json=tmp_path / "figures.json",
+        report=tmp_path / "r.html",
+        fail_if=("rules.gap_closed < 1", "rules <= raw"),
+    )
+    finished = run_evaluate(flat)
+    assert json.loads((tmp_path / "figures.json").read_text("utf-8")) == finished.data
+    assert (tmp_path / "r.html").is_file()
+    assert "rules has no figure 'gap_closed'" in finished.failures[0]
+    assert len(finished.failures) == 2
+
+
+def test_a_file_of_rewrites_refuses_what_it_has_no_use_for(tmp_path: Path) -> None:
+    path = tmp_path / "rewrites.jsonl"
+    path.write_text('{"raw": "x", "rewrite": "x"}\n', "utf-8")
+    idle = Options(path, noise=True, tune=True, off_topic=tmp_path / "o", runs=tmp_path / "r", filters=("a=b",))
+    with pytest.raises(CollectionError, match="leave out --filter, --off-topic, --runs, --noise, --tune"):
+        run_evaluate(idle)
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_engine_is_measured_by_its_address(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "engine").mkdir()
+    open_engine("sqlite:engine/c.db").index([Document(doc_id, "", text) for doc_id, (text, _) in PASSAGES.items()])
+    finished = run_evaluate(replace(options, index="sqlite:engine/c.db"))
+    assert finished.data["arms"][options.arms[1]]["delta"] > 0
+    assert finished.evaluation is not None
+    assert "sqlite.words" in finished.evaluation.raw.run.answered[0].explained
+    assert [path.name for path in tmp_path.iterdir()] == ["engine"]
+    with pytest.raises(AddressError, match="sqlite finds by words alone"):
+        run_evaluate(replace(options, index="sqlite:engine/c.db", embedder="default"))
 
 
 def test_without_an_index_one_is_built_from_the_corpus_and_kept_where_named(
@@ -152,7 +341,18 @@ def test_other_systems_runs_need_no_index(folder: Path, tmp_path: Path) -> None:
     assert finished.data["arms"]["other"]["losses"] == 1
 
 
-def test_weights_are_tuned_on_the_leading_arm_and_watched_on_guards(options: Options, folder: Path) -> None:
+def test_without_judgments_another_systems_run_as_raw_is_not_asked_made_questions(
+    options: Options, tmp_path: Path
+) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 1.0 a\n", "utf-8")
+    arms = (f"raw=run:{tmp_path / 'a.run'}", "rules")
+    data = run_evaluate(replace(options, arms=arms, unlabelled=True, known_items=20)).data
+    assert set(data["arms"]) == {"raw", "rules"}
+    assert "known_items" not in data
+
+
+@pytest.fixture
+def twice(folder: Path) -> Path:
     """Four questions cannot be dealt into five folds, so the collection is asked twice over."""
     queries = [json.loads(line) for line in (folder / "toy/queries.jsonl").read_text("utf-8").splitlines()]
     twice = folder / "twice"
@@ -164,6 +364,11 @@ def test_weights_are_tuned_on_the_leading_arm_and_watched_on_guards(options: Opt
     replies = [json.loads(line) for line in (folder / "toy/replies.jsonl").read_text("utf-8").splitlines()]
     again = [{**row, "_id": f"{row['_id']}{i}"} for row in replies for i in (1, 2)]
     (twice / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in again), "utf-8")
+    (twice / "corpus.jsonl").write_text((folder / "toy/corpus.jsonl").read_text("utf-8"), "utf-8")
+    return twice
+
+
+def test_weights_are_tuned_on_the_leading_arm(options: Options, twice: Path) -> None:
     arms = (f"said=replay:{twice / 'replies.jsonl'}",)
     finished = run_evaluate(replace(options, collection=twice, arms=arms, tune=True))
     tuned = finished.data["tuned"]
@@ -172,6 +377,41 @@ def test_weights_are_tuned_on_the_leading_arm_and_watched_on_guards(options: Opt
     assert tuned["held_out"]["questions"] == 8
     assert set(tuned["factors"]) == {"replay"}
     assert "[weights]" in tuned["toml"]
+
+
+def test_a_guard_is_watched_through_the_same_filter(
+    options: Options, twice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arms = (f"said=replay:{twice / 'replies.jsonl'}",)
+    both = replace(options, index=None, collection=twice, arms=arms, tune=True, guards=(twice,))
+    seen: list[tuple[str, ...]] = []
+
+    async def tables(hall: Any, collection: Collection, progress: Any) -> list[Any]:
+        seen.append(tuple(asked.question.filters.get("state", "") for asked in collection.questions))
+        return await searched_tables(hall, collection, progress)
+
+    monkeypatch.setattr("dragoman.evaluate.request.tables", tables)
+    run_evaluate(replace(both, filters=("metadata.state",)))
+    assert seen == [("north",) * 4 + ("south",) * 4] * 2
+    with pytest.raises(CollectionError, match="no metadata 'county' to filter by"):
+        run_evaluate(replace(both, filters=("metadata.county",)))
+
+
+def test_a_guard_that_cannot_be_measured_is_told_at_once(options: Options, twice: Path, tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "speed"}\n', "utf-8")
+    with pytest.raises(CollectionError, match=r"no corpus\.jsonl to index; a guard is searched and measured"):
+        run_evaluate(replace(options, collection=twice, tune=True, guards=(tmp_path,)))
+
+
+def test_weights_are_set_for_an_arm_that_has_some(options: Options, twice: Path, tmp_path: Path) -> None:
+    """The best arm is another system's run; of the others raw is left."""
+    rows = [f"{q}{i} Q0 {d} 1 1.0 a\n" for q, grades in QRELS.items() for d in grades for i in (1, 2)]
+    (tmp_path / "a.run").write_text("".join(rows), "utf-8")
+    best = f"best=run:{tmp_path / 'a.run'}"
+    finished = run_evaluate(replace(options, collection=twice, arms=(best,), tune=True))
+    assert finished.data["tuned"]["arm"] == "raw"
+    with pytest.raises(ArmError, match="every arm is a run file"):
+        run_evaluate(replace(options, collection=twice, arms=(best, f"raw=run:{tmp_path / 'a.run'}"), tune=True))
 
 
 def test_a_file_of_rewrites_is_measured_as_text(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from dragoman.errors import CollectionError, LexiconError
 from dragoman.learn import Pair, learn
-from dragoman.learn.bags import FOLDS, MOST_SAID, Bags, asked_words
+from dragoman.learn.bags import FOLDS, Bags
 from dragoman.learn.choose import choose
+from dragoman.learn.counts import MOST_KEPT, MOST_SAID, Counts, asked_words
 from dragoman.learn.learning import STATE
 from dragoman.learn.translation import SHRINK, link, translate
 from dragoman.rewriters.lexicon import Lexicon
@@ -39,6 +40,12 @@ def pairs_of(count: int, seed: int = 0) -> list[Pair]:
             Pair(f"{chat[0]} {word} {chat[1]} {chat[2]} {number % 97}", (f"{MEANS[word]} {rng.choice(CHAT)}",))
         )
     return found
+
+
+def bags_of(pairs: Iterable[Pair]) -> Bags:
+    counts = Counts()
+    counts.add(pairs)
+    return counts.bags()
 
 
 def learned(path: Path, pairs: Sequence[Pair]) -> str:
@@ -98,12 +105,40 @@ def test_examples_are_masked(tmp_path: Path) -> None:
     assert "bob" not in "".join(line for line in text.splitlines() if line.startswith("# e.g."))
 
 
-def test_pairs_in_two_parts_come_to_the_same_file_as_at_once(tmp_path: Path) -> None:
-    pairs = pairs_of(120)
-    learn(pairs[:50], tmp_path / "parts.txt")
-    second = learn(pairs[50:], tmp_path / "parts.txt")
-    assert (second.pairs, second.new) == (120, 70)
-    assert lines_of((tmp_path / "parts.txt").read_text("utf-8")) == lines_of(learned(tmp_path / "once.txt", pairs))
+def passages_of(count: int) -> list[Pair]:
+    """Pairs whose answers are longer than what is taken of them, in words that come and go, some in many forms."""
+    rng = random.Random(count)
+    stock = [f"stock{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(80)]
+    endings = ["", "s", "ed", "ing", "er", "ers", "ly"]
+    found = []
+    for number, pair in enumerate(pairs_of(count)):
+        at = 40 * number // count  # what is rare in the first pairs is common in the last
+        talk = rng.sample(stock[at : at + 40], 25)
+        question = f"{pair.question} {rng.choice(stock)}{rng.choice(endings)}"
+        found.append(Pair(question, (*pair.said, f"{pair.said[0]} {' '.join(talk)}"), rng.choice([1, 3])))
+    return found
+
+
+def test_pairs_in_parts_come_to_the_same_file_as_at_once(tmp_path: Path) -> None:
+    pairs = passages_of(400)
+    at_once = lines_of(learned(tmp_path / "once.txt", pairs))
+    for start in range(0, 400, 50):
+        last = learn(pairs[start : start + 50], tmp_path / "parts.txt")
+    assert (last.pairs, last.new) == (400, 50)
+    assert min(len(set(" ".join(pair.said).split())) for pair in pairs) > MOST_SAID
+    assert len(at_once) > len(MEANS)
+    assert lines_of((tmp_path / "parts.txt").read_text("utf-8")) == at_once
+
+
+def test_what_is_kept_for_the_next_time_is_all_that_was_counted(tmp_path: Path) -> None:
+    counts = Counts()
+    counts.add(passages_of(100))
+    counts.save(tmp_path / "state.npz")
+    read = Counts.load(tmp_path / "state.npz", "en")
+    assert (read.met, read.folds, read.times, read.seen) == (counts.met, counts.folds, counts.times, counts.seen)
+    assert (read.asked.numbers, read.asked.forms) == (counts.asked.numbers, counts.asked.forms)
+    for one, two in ((read.sources, counts.sources), (read.said, counts.said), (read.often, counts.often)):
+        assert [each.tolist() for each in one] == [each.tolist() for each in two]
 
 
 def test_a_pair_given_twice_counts_once_and_leaves_the_file_as_it_is(tmp_path: Path) -> None:
@@ -164,19 +199,26 @@ def test_a_question_gives_its_telling_stems_and_neighbouring_pairs() -> None:
 
 
 def test_of_a_long_passage_the_words_that_few_others_say_are_taken() -> None:
-    bags = Bags()
     common = [f"common{chr(97 + n)}" for n in range(20)]
-    bags.add([Pair(f"q{n}", (" ".join(common),)) for n in range(40)])
-    bags.add([Pair("the one", (" ".join([*common, "hydrant", "hydrant"]),))])
+    pairs = [Pair(f"q{n}", (" ".join(common),)) for n in range(40)]
+    bags = bags_of([*pairs, Pair("the one", (" ".join([*common, "hydrant", "hydrant"]),))])
     names = {bags.said.names[number] for number in bags.targets[-1].tolist()}
     assert len(names) == MOST_SAID
     assert "hydrant" in names
 
 
+def test_of_an_answer_as_long_as_a_book_the_most_frequent_words_are_counted() -> None:
+    counts = Counts()
+    words = [f"w{n}x" for n in range(MOST_KEPT + 20)]
+    counts.add([Pair("the one", (" ".join([*words, words[-1]]),))])
+    (said,), met = counts.said, list(counts.met)
+    assert len(said) == MOST_KEPT
+    assert met[said[0]] == (words[-1], words[-1])
+
+
 def test_two_pairs_teach_what_ibm_model_1_says_they_do() -> None:
     """Worked by hand: the textbook's "the house / the book", one round each, with the null word and shrinkage."""
-    bags = Bags()
-    bags.add([Pair("bus house", ("das haus",)), Pair("bus book", ("das buch",))])
+    bags = bags_of([Pair("bus house", ("das haus",)), Pair("bus book", ("das buch",))])
     links = link(bags)
     n_said = len(bags.said)
     key = bags.asked.numbers
@@ -199,8 +241,7 @@ def test_two_pairs_teach_what_ibm_model_1_says_they_do() -> None:
     )
 )
 def test_chances_of_a_word_add_up_to_at_most_one(given_pairs: list[tuple[list[str], list[str]]]) -> None:
-    bags = Bags()
-    bags.add(
+    bags = bags_of(
         Pair(f"{number} " + " ".join(f"ask{word}" for word in asked), (" ".join(f"say{word}" for word in said),))
         for number, (asked, said) in enumerate(given_pairs)
     )
@@ -213,9 +254,8 @@ def test_chances_of_a_word_add_up_to_at_most_one(given_pairs: list[tuple[list[st
 
 
 def test_evidence_is_counted_on_pairs_that_the_entry_was_not_learned_from() -> None:
-    bags = Bags()
-    bags.add([Pair(f"junker case{n} filler{n}", ("abandoned vehicle",)) for n in range(10)])
-    bags.add([Pair(f"other case{n} filler{n}", ("speed limit",)) for n in range(10)])
+    pairs = [Pair(f"junker case{n} filler{n}", ("abandoned vehicle",)) for n in range(10)]
+    bags = bags_of([*pairs, *(Pair(f"other case{n} filler{n}", ("speed limit",)) for n in range(10))])
     links, n_said = link(bags), len(bags.said)
     full = translate(links, n_said)
     held_back = [translate(links, n_said, fold) for fold in range(FOLDS)]

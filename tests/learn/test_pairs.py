@@ -36,6 +36,12 @@ def test_each_form_of_line_gives_a_pair(tmp_path: Path) -> None:
     ]
 
 
+def test_a_byte_order_mark_is_no_part_of_what_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "pairs.jsonl", [{"question": "how fast", "passage": "Speed"}])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert list(read_pairs(path)) == [Pair("how fast", ("Speed",))]
+
+
 def test_a_reply_that_held_the_question_off_topic_teaches_nothing(tmp_path: Path) -> None:
     assert not list(read_pairs(written(tmp_path / "p.jsonl", [{"question": "hello", "searches": []}])))
 
@@ -54,7 +60,7 @@ def test_clicks_without_end_count_as_many_and_no_more(tmp_path: Path) -> None:
         ({"question": "how"}, "nothing that answered"),
         ({"question": "how", "searches": [1]}, "nothing that answered"),
         ({"question": "how", "passage": "x", "times": 0}, "expected a number above 0"),
-        ([1], "one JSON object"),
+        ([1], "found list; expected an object"),
     ],
 )
 def test_a_wrong_line_is_told_with_its_number(tmp_path: Path, row: Any, told: str) -> None:
@@ -79,8 +85,10 @@ def test_a_collection_gives_its_best_judged_passages(tmp_path: Path) -> None:
         tmp_path / "corpus.jsonl",
         [{"_id": "d1", "title": "Speed", "text": "Limits."}, {"_id": "d2", "title": "", "text": "Helmets."}],
     )
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\nq2\td2\t0\n", "utf-8")
-    assert list(judged_pairs(tmp_path)) == [Pair("how fast", ("Speed\nLimits.",))]
+    judged = "q1\td1\t2\nq1\td2\t1\nq2\td2\t0\n"
+    for mark_and_header in ("", "query-id\tcorpus-id\tscore\n", "\ufeff"):
+        (tmp_path / "qrels.tsv").write_text(mark_and_header + judged, "utf-8")
+        assert list(judged_pairs(tmp_path)) == [Pair("how fast", ("Speed\nLimits.",))]
 
 
 def test_a_judgment_that_is_none_is_told(tmp_path: Path) -> None:

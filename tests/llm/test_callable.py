@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import LLMError, LLMRefused, LLMTimeout, LLMUnavailable, LLMUnreadable
-from dragoman.llm.callable import Called
+from dragoman.llm.callable import MOST_THREADS, Called
 from dragoman.llm.open import open_llm, open_writer
 from dragoman.protocols import Prompt, Reply
 from dragoman.testing import check_llm
@@ -47,7 +48,14 @@ async def test_a_plain_function_runs_in_a_daemon_thread() -> None:
     assert seen == [True]
 
 
-def fails(error: Exception) -> Any:
+async def test_as_many_calls_as_there_are_threads_may_be_made_again_and_again() -> None:
+    called = Called(lambda rules, given: "{}")
+    for _ in range(20):
+        replies = await asyncio.gather(*(called(PROMPT) for _ in range(MOST_THREADS)))
+        assert [reply.value for reply in replies] == [{}] * MOST_THREADS
+
+
+def fails(error: BaseException) -> Any:
     def function(rules: str, given: str) -> str:
         raise error
 
@@ -65,6 +73,7 @@ def fails(error: Exception) -> Any:
         (fails(LLMRefused("mine")), LLMRefused, "mine"),
         (fails(ValueError("the input")), LLMUnavailable, "raised ValueError$"),
         (fails(StopIteration()), LLMUnavailable, "raised"),
+        (fails(SystemExit("the input")), LLMUnavailable, "raised RuntimeError$"),
     ],
 )
 async def test_what_a_callable_does_wrong_becomes_an_error_of_ours(

@@ -177,3 +177,18 @@ def test_where_whole_numbers_overflow_floating_point_is_used(
     assert not np.array_equal(whole, floating)
     start = real([minilm.KNOWN_TEXT])[0]
     assert np.abs((start / np.linalg.norm(start))[: len(minilm.KNOWN)] - minilm.KNOWN).max() < 1e-4
+
+
+def test_vectors_of_one_call_have_all_as_many_dimensions() -> None:
+    named = Named("mine", lambda texts: np.ones((len(texts), max(map(len, texts)))))
+    with pytest.raises(RetrievalError, match="gave 1 dimensions for some texts and 20 for others"):
+        named(["x"] * 16 + ["x" * 20])
+
+
+def test_a_model_that_its_library_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(model: str) -> None:
+        raise LookupError(f"no model {model}")
+
+    monkeypatch.setitem(sys.modules, "fastembed", SimpleNamespace(TextEmbedding=none))
+    with pytest.raises(RetrievalError, match=r"'fastembed:x' cannot be loaded: LookupError\('no model x'\)"):
+        load_embedder("fastembed:x")

@@ -34,13 +34,19 @@ def test_a_corpus_too_small_to_measure_turns_nothing_away() -> None:
     assert not Standing(0.99, 0.0, measured([], [], [])).at_home
 
 
+def test_without_a_list_for_its_language_a_corpus_turns_nothing_away() -> None:
+    levels = measured([0.5] * 40, [0.4] * 40, None)
+    assert not Standing(-1.0, 1.0, levels).off_topic()
+    assert levels.home == 0.5
+
+
 @pytest.mark.parametrize(("share", "value"), [(0, 1), (0.5, 2.5), (1, 4), (0.25, 1.75)])
 def test_a_quantile_lies_between_neighbours(share: float, value: float) -> None:
     assert quantile([4, 1, 3, 2], share) == value
 
 
 def test_the_everyday_list_has_many_different_lines_and_no_comment() -> None:
-    lines = everyday()
+    lines = everyday("en")
     assert len(lines) == len(set(lines)) > 300
     assert not [line for line in lines if line.startswith("#")]
     assert everyday("xx") == ()

@@ -9,13 +9,22 @@ import os
 import signal
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from dragoman.errors import LLMUnreadable
+from dragoman.errors import LLMUnreadable, RewriteError
 from dragoman.rewriters.cache import Cached, RewriteCache
+from dragoman.rewriters.guard_checks import House
+from dragoman.rewriters.guards import Guards
+from dragoman.rewriters.language import LanguagePolicy
+from dragoman.rewriters.masking import Masking
+from dragoman.rewriters.memory_store import MemoryStore
+from dragoman.rewriters.prompted import Options, Prompted
+from dragoman.rewriters.promptfile import PromptFile, Setting, load_prompt
+from dragoman.testing import ScriptedModel
 from dragoman.types import Message, Question, Rewriting, Search
 
 
@@ -99,14 +108,83 @@ def test_clearing_says_how_much_was_forgotten(tmp_path: Path) -> None:
     assert cache.stats().entries == 0
 
 
-@pytest.mark.parametrize("damage", [b"not a database at all" * 50, b"SQLite format 3\x00" + b"\xff" * 4096])
-def test_a_damaged_file_is_set_aside_and_begun_anew(tmp_path: Path, damage: bytes) -> None:
+DAMAGED = b"SQLite format 3\x00" + b"\xff" * 4096
+
+
+def test_a_damaged_file_is_set_aside_and_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
-    path.write_bytes(damage)
+    path.write_bytes(DAMAGED)
     cache = RewriteCache(path)
     cache.put(b"k", 1)
     assert cache.get(b"k") == 1
-    assert [p.read_bytes() for p in tmp_path.glob("c.sqlite.damaged-*")] == [damage]
+    assert [p.read_bytes() for p in tmp_path.glob("c.sqlite.damaged-*")] == [DAMAGED]
+
+
+def test_a_damaged_files_log_goes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    other = RewriteCache(path)
+    other.put(b"k", 1)
+    other._db.execute("PRAGMA wal_checkpoint")
+    log = path.with_name("c.sqlite-wal").read_bytes()
+    path.write_bytes(DAMAGED)
+    assert RewriteCache(path).get(b"k") is None
+    assert [p.read_bytes() for p in tmp_path.glob("c.sqlite.damaged-*-wal")] == [log]
+
+
+def _another_programs(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE rewrites (source TEXT, target TEXT)")
+    db.close()
+
+
+@pytest.mark.parametrize("begin", [True, False])
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda path: path.write_bytes(b'{"question": "how fast"}\n' * 50), "it is no SQLite file"),
+        (lambda path: path.write_bytes(b"x, y"), "it is no SQLite file"),
+        (_another_programs, "a SQLite file of another kind"),
+        (lambda path: MemoryStore(path).close(), "a SQLite file of another kind"),
+        (Path.mkdir, "it is a folder"),
+    ],
+)
+def test_what_is_no_cache_is_neither_moved_nor_changed(
+    tmp_path: Path, make: Callable[[Path], object], says: str, begin: bool
+) -> None:
+    path = tmp_path / "mine"
+    make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(RewriteError, match=f"mine is no cache: .*{says}"):
+        RewriteCache(path, begin=begin)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("content", "says"), [(DAMAGED, "is damaged"), (b"", "no cache yet"), (None, "no cache yet")])
+def test_one_that_is_only_looked_at_is_neither_made_nor_set_aside(
+    tmp_path: Path, content: bytes | None, says: str
+) -> None:
+    path = tmp_path / "c.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RewriteError, match=says):
+        RewriteCache(path, begin=False)
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == ([] if content is None else [content])
+
+
+def test_one_that_is_locked_or_cannot_be_made_is_gone_without_and_stays(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "c.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE rewrites (key BLOB PRIMARY KEY, value TEXT, used REAL)")
+    other.execute("BEGIN EXCLUSIVE")
+    assert RewriteCache.usable(path) is None
+    other.close()
+    assert RewriteCache.usable(path / "below a file" / "c.sqlite") is None
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "locked" in caplog.text
+    assert list(tmp_path.iterdir()) == [path]
 
 
 async def test_an_entry_of_another_shape_is_replaced_not_believed(tmp_path: Path) -> None:
@@ -173,3 +251,22 @@ def test_a_file_of_this_kind_is_what_it_says(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "c.sqlite") as db:
         assert db.execute("SELECT value FROM rewrites").fetchall() == [("[1]",)]
     db.close()
+
+
+def test_a_profiles_guards_and_masking_are_in_the_key_of_what_its_model_said() -> None:
+    prompt = load_prompt("rephrase")
+
+    def fingerprint(house: House, prompt: PromptFile = prompt, masking: Masking | None = None) -> str:
+        options = Options(masking=masking)
+        return Prompted(prompt, ScriptedModel({}), Setting(), Guards(house), options).fingerprint
+
+    whatever = {
+        fingerprint(House()),
+        fingerprint(House(figures="any")),
+        fingerprint(House(language=LanguagePolicy(corpus="de"))),
+        fingerprint(House(), replace(prompt, on=("words",))),
+        fingerprint(House(), masking=Masking(["email"])),
+        fingerprint(House(), masking=Masking(["email", "card"])),
+    }
+    assert len(whatever) == 6
+    assert fingerprint(House(), masking=Masking(["card", "email"])) in whatever

@@ -209,3 +209,32 @@ async def test_a_chain_in_a_chain_keeps_one_record() -> None:
     inner = Chain([Waits(name="inner"), Adds("one")], name="inner")
     after = await finish(Chain([inner, Adds("two")]), Rewriting.of("q"))
     assert [step.name for step in after.steps] == ["inner", "adds", "adds"]
+
+
+def test_a_step_that_weighs_words_alone_is_joined_with_those_beside_it() -> None:
+    class Weighs:
+        name = "weighs"
+
+        def __call__(self, rewriting: Rewriting) -> Rewriting:
+            return replace(rewriting, terms=(("alpha", 2.0),))
+
+    after = Together([Adds("one"), Weighs()])(Rewriting.of("q"))
+    assert isinstance(after, Rewriting)
+    assert after.terms == (("alpha", 2.0),)
+
+
+@pytest.mark.parametrize("value", [None, "license", ["license"]])
+async def test_a_step_that_gives_no_rewriting_is_told_by_its_name(value: object) -> None:
+    class Gives:
+        name = "gives"
+
+        def __call__(self, rewriting: Rewriting) -> Rewriting:
+            return value  # type: ignore[return-value]
+
+    class Awaits(Gives):
+        async def __call__(self, rewriting: Rewriting) -> Rewriting:  # type: ignore[override]
+            return value  # type: ignore[return-value]
+
+    for step in (Gives(), Awaits()):
+        with pytest.raises(TypeError, match=f"rewriter 'gives' returned {type(value).__name__}, not a Rewriting"):
+            await finish(Chain([step]), Rewriting.of("q"))

@@ -112,3 +112,11 @@ def test_a_question_after_noise_rules_is_judged_by_what_is_left() -> None:
 
 def test_a_language_without_noise_rules_has_a_gate_without_greetings() -> None:
     assert not gated("hello", Gate(language="xx")).off_topic
+
+
+def test_a_follow_up_is_one_with_a_courtesy_in_it_too() -> None:
+    asked = Question("hello, what is the capital of france", history=(Message("user", "hi"),))
+    polite = Rewriting.of(asked).clean("what is the capital of france")
+    assert not Gate(stand, VOCABULARY)(polite).off_topic
+    made_whole = Rewriting.of(asked).rewrite("what is the capital of france")
+    assert Gate(lambda _: stand("what is the capital of france"), VOCABULARY)(made_whole).off_topic

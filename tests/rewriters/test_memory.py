@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import cast
@@ -129,10 +131,11 @@ def test_a_recalled_search_needs_no_embedding(tmp_path: Path) -> None:
     assert bag.asked == ["fire hydrant park"]
 
 
-def test_what_is_asked_is_masked_before_it_is_kept_or_compared(tmp_path: Path) -> None:
+def test_what_is_asked_and_searched_is_masked_before_it_is_kept_or_compared(tmp_path: Path) -> None:
     step = Memory(MemoryStore(tmp_path / "m.sqlite"), Bag(), mask=lambda text: text.replace("bob@x.org", "[email]"))
-    step.remember([("i am bob@x.org may i park", ["parking"])])
-    assert [entry.question for entry in step.store.rows()] == ["i am [email] may i park"]
+    step.remember([("i am bob@x.org may i park", ["parking of bob@x.org", "parking"])])
+    (entry,) = step.store.rows()
+    assert (entry.question, entry.searches) == ("i am [email] may i park", ("parking of [email]", "parking"))
 
 
 def test_a_follow_up_that_does_not_stand_alone_is_neither_recalled_nor_kept(tmp_path: Path) -> None:
@@ -225,9 +228,20 @@ def test_vectors_of_another_model_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "m.sqlite"
-    path.write_bytes(b"no database at all" * 500)
+    path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
     assert len(MemoryStore(path)) == 0
     assert [file.name for file in tmp_path.glob("*.damaged-*")]
+
+
+def test_what_is_no_memory_is_neither_moved_nor_changed(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("fast => speed\n" * 500, "utf-8")
+    with pytest.raises(RewriteError, match=r"words\.txt is no memory"):
+        MemoryStore(path)
+    with pytest.raises(RewriteError, match="is no memory: it is a folder"):
+        MemoryStore(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
+    assert path.read_text("utf-8") == "fast => speed\n" * 500
 
 
 def test_a_file_of_a_later_version_is_not_touched(tmp_path: Path) -> None:
@@ -362,3 +376,37 @@ def test_without_a_path_a_profile_has_no_memory(tmp_path: Path) -> None:
     path.write_text('steps = ["memory", "remember"]\n', "utf-8")
     hall = build(load_profile(path), Parts(retrievers=(cast(Retriever, Index()),)))
     assert not hall.rewrite("how near a hydrant may i park").steps
+
+
+def test_a_follow_up_with_a_courtesy_in_it_stands_alone_no_more_than_without(tmp_path: Path) -> None:
+    step = memory(tmp_path)
+    polite = Rewriting.of(Question(f"hi, {PAST[0][0]} please", (Message("user", "hello"),))).clean(PAST[0][0])
+    assert step(polite) is polite
+
+
+def test_questions_embedded_by_another_machine_do_not_wait_for_one_another(tmp_path: Path) -> None:
+    memory(tmp_path)
+    both = threading.Barrier(2, timeout=20)
+
+    class Slow(Bag):
+        def __call__(self, text: str) -> NDArray[np.float32]:
+            both.wait()  # passed by two at once alone
+            return super().__call__(text)
+
+    step = Memory(MemoryStore(tmp_path / "memory.sqlite"), Slow())
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(step.recall, [PAST[0][0], PAST[2][0]]))
+    assert all(found)
+
+
+async def test_a_hall_closes_its_memory_and_what_keeps_for_it_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('steps = ["memory", "remember"]\n[memory]\npath = "m.sqlite"\n', "utf-8")
+    hall = build(load_profile(path), Parts(retrievers=(cast(Retriever, Index()),), models=False))
+    first, second = hall.steps
+    assert isinstance(second, Remember)
+    assert second.memory is first
+    hall.retrievers = ()
+    await hall.aclose()
+    with pytest.raises(RewriteError, match="closed"):
+        second.memory.recall("how near a hydrant may i park")

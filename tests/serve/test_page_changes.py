@@ -65,6 +65,76 @@ def test_a_guard_can_be_changed(show: Open) -> None:
     page.get_by_text("cannot be used").wait_for()
 
 
+def test_what_is_left_out_is_kept_as_a_proposal_and_named_among_what_was_accepted(show: Open, kept: Path) -> None:
+    page = show()
+    ask(page, "texting on the road")
+    page.get_by_role("button", name="Try changes").click()
+    entry = page.locator(".entry", has_text="lexicon.txt").first
+    entry.wait_for()
+    line = entry.locator("input").input_value()
+    entry.get_by_role("button", name="Leave out").click()
+    page.locator(".effect:not(:empty)").wait_for()
+    page.get_by_role("tab", name="Guards").click()
+    guard = page.locator(".entry", has=page.get_by_role("button", name="Leave out"))
+    assert guard.get_by_label("id").input_value() == "electronic-message"
+    guard.get_by_role("button", name="Leave out").click()
+    page.get_by_role("button", name="Undo 2 changes").wait_for()
+    page.get_by_label("Why you propose it").fill("nobody says it")
+    page.get_by_role("button", name="Save as a proposal").click()
+    page.get_by_text("It waits under Review").wait_for()
+    page.get_by_role("link", name="Review").click()
+    for words in (f"Leave out {line}", "Leave out the guard electronic-message"):
+        card = page.locator(".review", has_text=words)
+        assert "nobody says it" in card.inner_text()
+        assert card.get_by_role("button", name="Change").count() == 0
+        card.get_by_role("button", name="Accept").click()
+        card.wait_for(state="detached")
+    page.get_by_role("button", name=re.compile("accepted")).click()
+    page.get_by_role("button", name="Show the lines").click()
+    page.get_by_text(f"# leave out: {line}").wait_for()
+    page.get_by_role("button", name="Show the guards").click()
+    page.get_by_text('# leave out the guard "electronic-message"').wait_for()
+    said = [json.loads(row) for row in (kept / "proposals.jsonl").read_text().splitlines()]
+    assert [row["without"] for row in said if "without" in row] == [line]
+
+
+def test_a_guard_is_proposed_with_what_it_replaces_and_changed_in_review(show: Open) -> None:
+    page = show()
+    ask(page, FAST)
+    page.get_by_role("button", name="Try changes").click()
+    page.get_by_role("tab", name="Guards").click()
+    own = page.locator(".entry").first
+    own.get_by_label("what stands instead").fill("telephone message")
+    page.get_by_role("button", name="Undo 1 change").wait_for()
+    page.get_by_role("button", name="Save as a proposal").click()
+    page.get_by_text("It waits under Review").wait_for()
+    page.get_by_role("link", name="Review").click()
+    card = page.locator(".review", has_text="telephone message")
+    assert "→ electronic message text message" in card.locator("dl").inner_text()
+    card.get_by_role("button", name="Change").click()
+    card.get_by_label("what stands instead").fill("written message")
+    card.get_by_role("button", name="Accept as changed").click()
+    card.wait_for(state="detached")
+    page.get_by_role("button", name=re.compile("accepted")).click()
+    page.get_by_role("button", name="Show the guards").click()
+    page.get_by_text('replacement = "written message"').wait_for()
+
+
+def test_who_changes_what_was_left_out_wants_it_again(show: Open) -> None:
+    page = show()
+    ask(page, "texting on the road")
+    page.get_by_role("button", name="Try changes").click()
+    entry = page.locator(".entry", has_text="lexicon.txt").first
+    entry.wait_for()
+    entry.get_by_role("button", name="Leave out").click()
+    entry.locator("input").fill("texting => school bus")
+    assert entry.get_by_role("button", name="Leave out").count() == 1
+    page.locator('.fused [data-doc="s3"]').wait_for()
+    page.get_by_role("button", name="Undo 1 change").wait_for()
+    entry.get_by_role("button", name="Leave out").click()
+    page.locator('.fused [data-doc="s3"]').wait_for(state="detached")
+
+
 def test_steps_go_off_and_weights_move(show: Open) -> None:
     page = show()
     ask(page, FAST)

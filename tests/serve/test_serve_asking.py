@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from dragoman.errors import LLMUnavailable, RetrievalError
 from dragoman.learn import read_pairs
 from dragoman.profile import open_dragoman
 from dragoman.record import result_data
+from dragoman.retrievers import build_index
 from dragoman.serve.answers import AskAnswer, ExplainAnswer, RewriteAnswer, SearchAnswer
 from dragoman.serve.app import make_app
-from dragoman.serve.settings import Settings
+from dragoman.serve.settings import Settings, Table
+from dragoman.telemetry import Event
 from dragoman.testing import ScriptedModel
-from dragoman.types import Metadata, Ranking, Search
+from dragoman.types import Answer, Metadata, Ranking, Search
 
 TIMES = ("seconds",)
 
@@ -217,3 +220,45 @@ async def test_what_is_not_set_up_says_what_to_set(settings: Settings) -> None:
         assert "--index" in (await refused(client, "search", 409, question=FAST))["detail"]
         assert "--feedback" in (await refused(client, "feedback", 409, question=FAST, doc_id="s1"))["detail"]
         assert (await asked(client, "rewrite", question=f"hey, {FAST}"))["query"] == FAST
+
+
+async def test_a_streamed_answer_is_told_of_as_any_other(settings: Settings) -> None:
+    async def told(stream: bool) -> list[str]:
+        events: list[Event] = []
+        async with opened(make_app(settings)) as client:
+            hall = hall_of(client)
+            hall.writer = ScriptedModel("It is 25 miles per hour [s1].")
+            hall.events.listeners = (events.append,)
+            if stream:
+                await events_of(client, question=FAST)
+            else:
+                await asked(client, "ask", question=FAST)
+        answer = next(event for event in events if event.name == "answer.start")
+        within = {event.attributes.get("within") for event in events if event.name in ("question.start", "llm.start")}
+        assert answer.attributes["id"] in within
+        assert isinstance(events[-1].attributes["answer"], Answer)
+        return [event.name for event in events if not event.name.startswith(("step", "ranking"))]
+
+    assert await told(stream=True) == await told(stream=False)
+
+
+async def test_a_variant_of_the_profile_reads_the_same_files_and_closes_with_it(
+    settings: Settings, tmp_path: Path
+) -> None:
+    profile = tmp_path / "own.toml"
+    steps = '["rules", "memory", "rephrase", "remember"]'
+    stores = '[memory]\npath = "m.sqlite"\n[cache]\npath = "c.sqlite"\n'
+    profile.write_text(f'name = "own"\nsteps = {steps}\n{stores}', "utf-8")
+    build_index([Path(settings.tables[0].index).with_name("corpus.jsonl")], tmp_path / "index", embedder="default")
+    table = Table(str(profile), str(tmp_path / "index"), settings.tables[0].model)
+
+    def kept_open() -> int:
+        return sum("sqlite" in os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
+
+    async with opened(make_app(replace(settings, tables=(table,)))) as client:
+        before = kept_open()
+        assert before
+        for asked_weight in range(1, 6):
+            await asked(client, "explain", question=FAST, weights={"asked": asked_weight / 10})
+        assert kept_open() == before
+    assert kept_open() == 0

@@ -12,6 +12,7 @@ from small_service import FAST, asked, refused
 from dragoman.errors import LexiconError, ProfileError
 from dragoman.profile import load_profile
 from dragoman.rewriters.lexicon import Lexicon
+from dragoman.search import ByLength
 from dragoman.serve.changes import Changes, Replies, Told, entry_of, rule_of
 from dragoman.testing import ScriptedModel
 from dragoman.testing.models import PROMPT
@@ -117,3 +118,11 @@ async def test_under_changes_the_model_is_not_asked_again() -> None:
 async def test_playing_writes_nothing(client: httpx.AsyncClient, tmp_path: Path) -> None:
     await asked(client, "explain", question=FAST, edits={"lexicon": ["street => road"]})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_factor_on_an_engines_way_changes_the_weight_that_it_has() -> None:
+    profile = load_profile("default")
+    weights = Changes(retrievers=(("pg.meaning", 2.0), ("headings_meaning", 0.5))).apply(profile, None).weights
+    assert weights.of_retriever("pg.meaning") == ByLength(0.6, 0.6, 3.0)
+    assert weights.of_retriever("meaning") == ByLength()
+    assert weights.of_retriever("headings_meaning") == ByLength(0.075, 0.075, 0.375, written=True)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
-from small_service import DOCUMENTS, FAST, asked
+import pytest
+from small_service import DOCUMENTS, FAST, asked, opened
+
+from dragoman.retrievers import build_index
+from dragoman.serve.app import make_app
+from dragoman.serve.settings import Settings, Table
 
 
 async def test_rankings_add_up_to_the_fused_hits(client: httpx.AsyncClient) -> None:
@@ -56,3 +63,15 @@ async def test_sources_name_a_file_and_no_folder_of_the_machine(client: httpx.As
     sources = [rule["source"] for step in record["steps"] for rule in step["rules"]]
     assert any(source.startswith("lexicon.txt:") for source in sources)
     assert not any("/" in source.split(":")[0] for source in sources)
+
+
+@pytest.mark.parametrize("question", ["hi there, can you please tell me the speed limit, thanks", FAST, "hey um stop?"])
+async def test_every_ranking_has_its_search_where_two_searches_come_to_one_by_meaning(
+    folder: Path, tmp_path: Path, question: str
+) -> None:
+    build_index([folder / "corpus.jsonl"], tmp_path / "index", embedder="default")
+    async with opened(make_app(Settings((Table("default", str(tmp_path / "index")),)))) as client:
+        record = await asked(client, "explain", question=question)
+    assert {ranking["retriever"] for ranking in record["rankings"]} >= {"words", "meaning"}
+    for ranking in record["rankings"]:
+        assert 0 <= ranking["search"] < len(record["searches"])

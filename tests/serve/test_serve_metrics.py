@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
-from small_service import FAST, asked
+from small_service import FAST, asked, opened, refused
+from the_page import KEY
 
+from dragoman.dragoman import Dragoman
+from dragoman.errors import RewriteRejected
+from dragoman.serve.app import make_app
 from dragoman.serve.metrics import FAMILIES, Metrics
+from dragoman.serve.settings import Limits, Settings
 from dragoman.telemetry import Event
+from dragoman.types import Rewriting, RuleHit, Usage
 
 LINE = re.compile(r'[a-z_]+(?:\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? [0-9.e+-]+')
 
@@ -43,6 +50,22 @@ async def test_paths_that_are_not_there_share_one_counter_and_no_question_is_tol
     text = (await client.get("/metrics")).text
     assert value(text, 'dragoman_requests_total{path="other",status="404"}') == 3
     assert "zorble" not in text
+
+
+async def test_who_is_turned_away_at_the_door_is_counted_where_they_knocked(settings: Settings) -> None:
+    limits = Limits(body=2_000, per_minute=2)
+    async with opened(make_app(replace(settings, keys=(KEY,), limits=limits))) as client:
+        assert (await client.post("/v1/search", json={"question": FAST})).status_code == 401
+        client.headers["x-api-key"] = KEY
+        await refused(client, "search", 413, question="x" * 2_000)
+        await refused(client, "proposals/0123456789ab", 404, status="open")
+        await refused(client, "proposals/0123456789ab", 429, status="open")
+        text = (await client.get("/metrics")).text
+    assert value(text, 'dragoman_requests_total{path="/v1/search",status="401"}') == 1
+    assert value(text, 'dragoman_requests_total{path="/v1/search",status="413"}') == 1
+    for status in (404, 429):
+        assert value(text, f'dragoman_requests_total{{path="/v1/proposals/{{identity}}",status="{status}"}}') == 1
+    assert 'path="other"' not in text
 
 
 def test_buckets_hold_everything_at_most_their_bound() -> None:
@@ -81,3 +104,21 @@ def test_an_event_of_another_kind_is_passed_over() -> None:
     metrics.listener("p")(Event("model.stop", {"seconds": 1.0}))
     metrics.listener("p")(Event("step.start", {}))
     assert metrics.text() == before
+
+
+async def test_what_a_model_said_in_vain_is_counted_with_the_rules_that_turned_it_down() -> None:
+    class InVain:
+        name = "rephrase"
+
+        def __call__(self, rewriting: Rewriting) -> Rewriting:
+            error = RewriteRejected("all of it")
+            error.notes = (Usage(30, 4), RuleHit("guard.length", "x"))
+            raise error
+
+    metrics = Metrics()
+    await Dragoman([], [InVain()], listeners=[metrics.listener("p")]).arewrite(FAST)
+    text = metrics.text()
+    assert value(text, 'dragoman_steps_total{outcome="rejected",profile="p",step="rephrase"}') == 1
+    assert value(text, 'dragoman_tokens_total{direction="in",profile="p",step="rephrase"}') == 30
+    assert value(text, 'dragoman_tokens_total{direction="out",profile="p",step="rephrase"}') == 4
+    assert value(text, 'dragoman_rules_total{profile="p",rule="guard.length"}') == 1

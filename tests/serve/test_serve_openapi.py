@@ -54,6 +54,10 @@ def schema(folder: Path, tmp_path_factory: pytest.TempPathFactory, serving: Any)
         "POST /v1/ask",
         "POST /v1/explain",
         "POST /v1/feedback",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /metrics",
+        "GET /report",
         "GET /v1/profiles",
         "GET /v1/lexicon",
         "GET /v1/proposals",
@@ -106,4 +110,8 @@ async def test_names_served_here_examples_and_problems_are_told(client: httpx.As
 async def test_keys_are_told_where_they_are_needed(settings: Settings) -> None:
     app = make_app(replace(settings, keys=("a-key-of-enough-characters",)))
     async with app.router.lifespan_context(app):
-        assert app.openapi()["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
+        told = app.openapi()
+        assert told["components"]["securitySchemes"] == {"key": {"type": "http", "scheme": "bearer"}}
+        assert told["security"] == [{"key": []}]
+        free = {path for path, methods in told["paths"].items() if methods.get("get", {}).get("security") == []}
+        assert free == {"/healthz", "/readyz", "/metrics", "/report"}

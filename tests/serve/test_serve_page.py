@@ -32,7 +32,8 @@ async def test_every_file_the_page_names_is_there(client: httpx.AsyncClient) -> 
     for path in named:
         assert (await client.get(path)).status_code == 200, path
     for path in ("/page/absent.js", "/page/../app.py", "/page/%2e%2e/app.py"):
-        assert (await client.get(path)).status_code == 404
+        missing = await client.get(path)
+        assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json")
 
 
 @pytest.mark.parametrize("path", [path for path in TEXTS if path.endswith(".js")])

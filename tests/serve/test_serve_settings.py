@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from dragoman.cli import main
+from dragoman.demo import example
 from dragoman.errors import DragomanError, IndexStateError, ProfileError
+from dragoman.learn import Status, read_review, write_review
 from dragoman.serve.command import Options, settings_of
 from dragoman.serve.settings import KEYS, KEYS_FILE, ServiceError, Settings, Table, is_loopback, pair_up, read_keys
 
@@ -71,16 +73,32 @@ def test_what_is_named_wrongly_is_told_before_anything_starts(folder: Path) -> N
         settings_of(Options(indexes=(str(folder / "nowhere"),)))
     with pytest.raises(OSError, match="No such file"):
         settings_of(Options(report=str(folder / "absent.html")))
+    with pytest.raises(OSError, match=r"absent\.txt"):
+        settings_of(Options(learned=str(folder / "absent.txt")))
+    with pytest.raises(ServiceError, match="is a folder; expected a file to append to"):
+        settings_of(Options(proposals=str(folder)))
+    with pytest.raises(ServiceError, match="two profiles are called 'default'"):
+        settings_of(Options(profiles=("default", "default")))
     assert settings_of(Options(indexes=(str(folder / "index"),))).tables[0].profile == "default"
 
 
 def test_the_example_is_served_with_its_own_replies_and_questions(tmp_path: Path) -> None:
     given = {"profiles": (), "indexes": (), "port": 7, "model": None}
-    options = Options.of_example(given, "road-law", tmp_path / "index", Path("/example"))
+    options = Options.of_example(given, "road-law", tmp_path / "index", example())
     assert options.profiles == ("road-law", "default")
-    assert options.model == "replay:/example/replies.jsonl"
-    assert options.questions == "/example/queries.jsonl"
+    assert options.model == f"replay:{example() / 'replies.jsonl'}"
+    assert options.questions == str(example() / "queries.jsonl")
     assert (options.port, options.feedback) == (7, str(tmp_path / "index-feedback.jsonl"))
+
+
+def test_the_example_has_learned_something_to_review_and_keeps_what_was_decided(tmp_path: Path) -> None:
+    learned = Path(Options.of_example({}, "road-law", tmp_path / "index", example()).learned or "")
+    assert learned == tmp_path / "index-learned.txt"
+    waiting = read_review(learned).of(Status.PENDING)
+    assert len(waiting) >= 10
+    write_review(read_review(learned).decide(waiting[0].left, Status.REJECTED), learned)
+    Options.of_example({}, "road-law", tmp_path / "index", example())
+    assert [block.left for block in read_review(learned).of(Status.REJECTED)] == [waiting[0].left]
 
 
 def test_the_command_says_what_is_wrong_in_a_line() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import httpx
 from small_service import FAST, QUESTIONS, asked, opened, refused
 
 from dragoman.learn import Status, read_review
+from dragoman.retrievers.callable import CallableRetriever
 from dragoman.rewriters.lexicon import Lexicon
 from dragoman.serve.app import make_app
 from dragoman.serve.settings import Settings
@@ -41,6 +43,15 @@ async def test_profiles_say_what_is_served_and_what_can_be_asked(client: httpx.A
     assert told["keeps"] == {"feedback": True, "proposals": True, "learned": False, "report": False}
 
 
+async def test_an_engines_way_is_shown_with_the_weight_that_it_has(settings: Settings) -> None:
+    app = make_app(settings)
+    async with opened(app) as client:
+        ways = [CallableRetriever(lambda text: [], name) for name in ("pg.meaning", "pg.headings", "pg.words")]
+        app.state.service.desks["default"].hall.retrievers = tuple(ways)
+        _, second = (await client.get("/v1/profiles")).json()["profiles"]
+    assert second["weights"]["retrievers"] == {"pg.meaning": None, "pg.headings": 0.0, "pg.words": 1.0}
+
+
 async def test_lexicon_entries_are_found_by_word_and_by_place(client: httpx.AsyncClient) -> None:
     found = (await client.get("/v1/lexicon", params={"contains": "texti"})).json()
     assert found["matching"] >= 1
@@ -67,6 +78,63 @@ async def test_a_proposal_is_kept_reviewed_and_given_out_as_a_lexicon(client: ht
     assert "# people say it" in text
     assert Lexicon.parse(text).apply("my zorble").text == "my telephone"
     await refused(client, "proposals/absent", 404, status="accepted")
+
+
+async def test_an_entry_that_is_to_go_is_proposed_and_named_among_what_was_accepted(client: httpx.AsyncClient) -> None:
+    (entry,) = (await client.get("/v1/lexicon", params={"contains": "texting"})).json()["entries"][:1]
+    gone = await asked(client, "proposals", without=entry["line"], reason="nobody says it")
+    assert (gone["kind"], gone["without"], gone.get("line")) == ("lexicon", entry["line"], None)
+    changed = await asked(client, "proposals", line="texting => messages", replaces=entry["line"])
+    for each in (gone, changed):
+        await asked(client, f"proposals/{each['id']}", status="accepted")
+    text = (await client.get("/v1/accepted")).text
+    assert f"# nobody says it\n# leave out: {entry['line']}\n\n" in text
+    assert f"# instead of: {entry['line']}\ntexting => messages\n" in text
+    (kept,) = Lexicon.parse(text).entries
+    assert kept.comment == f"instead of: {entry['line']}"
+    told = await refused(client, "proposals", 422, without="zorble => never there")
+    assert "has no line 'zorble => never there'" in told["detail"]
+
+
+async def test_accepted_guards_are_given_out_as_a_profile_holds_them(client: httpx.AsyncClient) -> None:
+    guard = {"id": "bus", "pattern": r"\b(?<!school )bus\b", "replacement": "school bus", "reason": ""}
+    made = await asked(client, "proposals", guard=guard, replaces="bus → coach", reason='codes say "school bus"')
+    gone = await asked(client, "proposals", without_guard="electronic-message")
+    assert (gone["kind"], gone["without_guard"]) == ("guard", "electronic-message")
+    await asked(client, f"proposals/{gone['id']}", status="accepted")
+    changed = await asked(
+        client, f"proposals/{made['id']}", status="accepted", guard={**guard, "replacement": "school bus vehicle"}
+    )
+    assert changed["guard"]["replacement"] == "school bus vehicle"
+    text = (await client.get("/v1/accepted", params={"kind": "guard"})).text
+    assert "# instead of: bus → coach\n[[guards]]" in text
+    assert '# leave out the guard "electronic-message"' in text
+    (table,) = tomllib.loads(text)["guards"]
+    assert table == {**guard, "replacement": "school bus vehicle", "reason": 'codes say "school bus"'}
+    assert (await client.get("/v1/accepted")).text == ""
+    await refused(client, "proposals", 422, without_guard="absent")
+
+
+async def test_a_review_changes_what_was_proposed_and_nothing_else(client: httpx.AsyncClient) -> None:
+    line = await asked(client, "proposals", line="a => b")
+    guard = {"id": "x", "pattern": "street", "replacement": "road"}
+    ruled = await asked(client, "proposals", guard=guard)
+    await refused(client, f"proposals/{line['id']}", 422, status="accepted", guard=guard)
+    await refused(client, f"proposals/{ruled['id']}", 422, status="accepted", line="a => c")
+    never = {**guard, "replacement": "long street"}
+    await refused(client, f"proposals/{ruled['id']}", 422, status="accepted", guard=never)
+    told = (await client.get("/v1/proposals")).json()["proposals"]
+    assert [each["status"] for each in told] == ["open", "open"]
+
+
+async def test_the_question_of_a_proposal_is_masked_as_the_profile_says(settings: Settings, tmp_path: Path) -> None:
+    profile = tmp_path / "masked.toml"
+    profile.write_text('name = "masked"\nsteps = ["rules", "lexicon"]\n[masking]\nkinds = ["email"]\n')
+    table = replace(settings.tables[1], profile=str(profile))
+    async with opened(make_app(replace(settings, tables=(table,)))) as client:
+        made = await asked(client, "proposals", line="a => b", question="write to joe@example.com about a bus")
+    assert made["question"] == "write to [email] about a bus"
+    assert "joe@" not in Path(settings.proposals).read_text()
 
 
 async def test_a_proposal_that_cannot_be_used_is_not_kept(client: httpx.AsyncClient, settings: Settings) -> None:

@@ -29,7 +29,8 @@ from dragoman.evaluate.run import RAW, Arm
 from dragoman.fusion import FUSIONS
 from dragoman.llm.open import warm
 from dragoman.profile import Profile
-from dragoman.profile_file import StepUse
+from dragoman.profile_file import StepUse, retrievers_of
+from dragoman.profile_keys import BY_LENGTH
 from dragoman.profile_steps import STEPS, Parts, check_steps, flat, rewriters
 from dragoman.protocols import LLM, Retriever, Rewriter
 from dragoman.tomlfile import REQUIRED, Key, Section, TomlFile
@@ -57,7 +58,13 @@ KEYS: Mapping[str, Key | Section] = {
                     "asked": Key("number", "the question beside a rewritten one", None, least=0.0),
                     "query": Key("number", "the rewritten question", None, least=0.001),
                     "origins": Key("numbers", "step -> factor on its searches", {}, least=0.0),
-                    "retrievers": Key("numbers", "retriever -> factor on its rankings", {}, least=0.0),
+                    "retrievers": Key(
+                        "numbers",
+                        "retriever -> factor on its rankings, or one by length",
+                        {},
+                        least=0.0,
+                        inner=BY_LENGTH,
+                    ),
                 },
             ),
         },
@@ -76,6 +83,7 @@ class Spec:
 
     Attributes:
         weights: names of `Weights` -> values instead of the profile's.
+        reference, asked: as `Arm` has them; see `references`.
     """
 
     name: str
@@ -83,6 +91,8 @@ class Spec:
     fusion: str = "standardised"
     reserve: int | None = None
     weights: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    reference: str = ""
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +116,15 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An arm ready to run, the hall it runs in (None for a run file), and what had to be left out of it."""
+    """An arm ready to run, and the hall it runs in (None for a run file)."""
 
     arm: Arm
     hall: Dragoman | None
-    missing: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The steps that had to be left out."""
+        return self.arm.missing
 
 
 def read_specs(texts: Sequence[str]) -> tuple[Spec, ...]:
@@ -156,15 +170,28 @@ def _file(path: Path) -> list[Spec]:
             tuple(step for step in row["steps"] if step not in NOTHING),
             row["fusion"],
             row["reserve"],
-            {key: value for key, value in row["weights"].items() if value not in (None, {})},
+            _weights(file, i, row),
         )
-        for row in rows
+        for i, row in enumerate(rows)
     ]
+
+
+def _weights(file: TomlFile, i: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The weights that an arm sets; a retriever's may be by length, as in a profile."""
+    weights = {key: value for key, value in row["weights"].items() if value not in (None, {})}
+    if "retrievers" in weights:
+        weights["retrievers"] = retrievers_of(file, weights["retrievers"], ("arm", i, "weights", "retrievers"))
+    return weights
 
 
 def is_run(spec: Spec) -> bool:
     """Whether the arm is another system's run."""
     return any(step.startswith(RUN) for step in spec.steps)
+
+
+def is_recorded(spec: Spec) -> bool:
+    """Whether the arm says what was recorded for certain questions, and nothing for others."""
+    return any(step.startswith(REPLAY) for step in spec.steps)
 
 
 def make(spec: Spec, bench: Bench, depth: int) -> Made:
@@ -197,8 +224,11 @@ def make(spec: Spec, bench: Bench, depth: int) -> Made:
         hall.arewrite,
         bench.concurrency if waits else 1,
         partial(_warm, retrievers, bench.parts.llm if waits else None),
+        spec.reference,
+        tuple(missing),
+        spec.asked,
     )
-    return Made(arm, hall, tuple(missing))
+    return Made(arm, hall)
 
 
 async def _warm(retrievers: Sequence[Retriever], llm: LLM | None) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from dragoman.evaluate.measures import Values
 
 SAMPLES = 10_000
+LEVEL = 0.05  # p under which a difference is held to be there
 EVEN = 1e-9  # differences below this are floating-point dust: a tie
 HARM = 0.1  # nDCG@10 that a question may lose before it counts as harmed
 EXACT = 13  # up to this many differing questions every sign is tried (8,192) instead of sampled

@@ -6,6 +6,7 @@ from typing import Any
 
 from dragoman.evaluate.evaluation import ArmResult, Evaluation, Prices, answered, extremes
 from dragoman.evaluate.measures import MAIN
+from dragoman.evaluate.run import RAW
 from dragoman.evaluate.verdict import leading, verdict
 from dragoman.record import rewriting_data
 
@@ -23,6 +24,28 @@ def as_data(evaluation: Evaluation, prices: Prices | None = None) -> dict[str, A
         "worst": [] if leader is None else [moved(evaluation, leader, place) for place in worst],
         "best": [] if leader is None else [moved(evaluation, leader, place) for place in best],
     }
+
+
+def alone(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
+    """Arm of steps -> the arm of the same fusion without steps, and the difference to that one in nDCG@10.
+
+    Without the arms that fuse as `raw` does, for their own figures are the differences to that one.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for arm in evaluation.others:
+        if arm.alone is not None and arm.alone.reference != RAW:
+            against = arm.alone.comparison
+            found[arm.name] = {
+                "reference": arm.alone.reference,
+                "delta": against.delta,
+                "interval": [against.low, against.high],
+                "p": against.p,
+                "wins": against.wins,
+                "ties": against.ties,
+                "losses": against.losses,
+                "harm": against.harm,
+            }
+    return found
 
 
 def moved(evaluation: Evaluation, arm: ArmResult, place: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,21 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """What an arm's steps do, without what its fusion does.
+
+    Attributes:
+        reference: the arm of the same fusion without steps.
+        comparison: with that arm, in nDCG@10.
+        missing: steps that were asked for and had to be left out.
+    """
+
+    reference: str
+    comparison: Comparison
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ArmResult:
     """One arm's figures.
 
@@ -34,17 +49,32 @@ class ArmResult:
         values: measure name -> its value for every judged question, in the order of `Evaluation.ids`.
         comparison: with `raw`, in nDCG@10; of `raw` with itself, all ties.
         gap_closed: (arm - raw) / (ceiling - raw) in mean nDCG@10; None without a ceiling above raw.
+        alone: what its steps do; None for an arm without any, and where no reference was run.
+        asked: False: it was run as the reference of others.
     """
 
     run: ArmRun
     values: Mapping[str, Values] = field(repr=False)
     comparison: Comparison
     gap_closed: float | None = None
+    alone: Alone | None = None
+    asked: bool = True
 
     @property
     def name(self) -> str:
         """The arm's name."""
         return self.run.name
+
+    @property
+    def idle(self) -> bool:
+        """Whether none of its steps ran: each was left out, or left half of its questions without an answer."""
+        found = self.run.unanswered.values()
+        return self.alone is not None and not self._skipped and all(2 * without >= of for without, of in found)
+
+    @property
+    def _skipped(self) -> bool:
+        """Whether there are steps, and every one was skipped on purpose."""
+        return bool(self.run.outcomes) and not self.run.unanswered
 
     def mean(self, measure: str = MAIN) -> float:
         """The measure's mean over the judged questions."""
@@ -111,8 +141,13 @@ class Evaluation:
 
     @property
     def others(self) -> tuple[ArmResult, ...]:
-        """The arms compared with `raw`."""
+        """The arms compared with `raw`, references among them."""
         return tuple(arm for name, arm in self.arms.items() if name != RAW)
+
+    @property
+    def asked(self) -> tuple[ArmResult, ...]:
+        """Those that were asked for."""
+        return tuple(arm for arm in self.others if arm.asked)
 
 
 async def evaluate(
@@ -126,7 +161,8 @@ async def evaluate(
     """Run and compare.
 
     Args:
-        arms: one of them named `raw`. They run one after another, `raw` first.
+        arms: one of them named `raw`. They run one after another, `raw` first. One that names a reference
+            is compared with that one too.
         seed: of the interval and of p; the same figures for the same seed and runs.
         ceiling: the same ids in the corpus's own words; what `raw` makes of them is what rewriting can reach.
 
@@ -153,7 +189,12 @@ async def evaluate(
         values = per_question(collection.qrels, run.run, ids)
         base = values[MAIN] if base is None else base
         gap = None if top is None else gap_closed(float(base.mean()), float(values[MAIN].mean()), top)
-        results[arm.name] = ArmResult(run, values, compare(base, values[MAIN], seed=seed), gap)
+        results[arm.name] = ArmResult(run, values, compare(base, values[MAIN], seed=seed), gap, asked=arm.asked)
+    for arm in arms:
+        if arm.reference in results:
+            one, other = results[arm.name], results[arm.reference]
+            against = compare(other.values[MAIN], one.values[MAIN], seed=seed)
+            results[arm.name] = replace(one, alone=Alone(arm.reference, against, arm.missing))
     return Evaluation(collection.name, ids, collection.left_out, results, top, collection.qrels)
 
 

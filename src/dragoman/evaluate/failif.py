@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,13 +65,32 @@ def explain(condition: str, figures: Figures) -> str:
     return f"{left.text} is {values[0]:.4g}, {sign} {right.text} ({values[1]:.4g})"
 
 
-def check(condition: str, arms: tuple[str, ...]) -> None:
+def failures(conditions: Iterable[str], figures: Figures) -> tuple[str, ...]:
+    """The conditions that came true, with their values, and those whose figure is not there, with why."""
+    found: list[str] = []
+    for condition in conditions:
+        try:
+            if holds(condition, figures):
+                found.append(explain(condition, figures))
+        except ConditionError as error:
+            found.append(str(error))
+    return tuple(found)
+
+
+def check(condition: str, arms: Sequence[str], figures: Sequence[str] | None = None) -> None:
     """Read a condition before anything is run.
 
+    Args:
+        figures: the names that every arm will have; None: not known yet.
+
     Raises:
-        ConditionError: it cannot be read, or names none of `arms`.
+        ConditionError: it cannot be read, or names none of `arms`, or none of `figures`.
     """
-    _read(condition, {arm: {} for arm in arms})
+    left, _, right = _read(condition, {arm: {} for arm in arms})
+    for side, other in ((left, right), (right, left)):
+        name = _figure(side, other.figure)
+        if figures is not None and side.number is None and name not in figures:
+            raise _no_figure(condition, side.arm, name, figures)
 
 
 def _read(condition: str, figures: Figures) -> tuple[_Side, str, _Side]:
@@ -106,12 +125,20 @@ def _side(text: str, figures: Figures, condition: str) -> _Side:
 def _value(side: _Side, other: str, figures: Figures, condition: str) -> float:
     if side.number is not None:
         return side.number
-    name = side.figure or other or MAIN
+    name = _figure(side, other)
     known = dict(figures[side.arm])
     if isinstance(known.get("interval"), list | tuple):
         known["interval.low"], known["interval.high"] = known["interval"]
     value = known.get(name)
     if not isinstance(value, int | float):
-        numbers = ", ".join(key for key, found in known.items() if isinstance(found, int | float))
-        raise ConditionError(f"--fail-if {condition!r}: {side.arm} has no figure {name!r}; it has {numbers}")
+        numbers = [key for key, found in known.items() if isinstance(found, int | float)]
+        raise _no_figure(condition, side.arm, name, numbers)
     return value + side.offset
+
+
+def _figure(side: _Side, other: str) -> str:
+    return side.figure or other or MAIN
+
+
+def _no_figure(condition: str, arm: str, name: str, known: Sequence[str]) -> ConditionError:
+    return ConditionError(f"--fail-if {condition!r}: {arm} has no figure {name!r}; it has {', '.join(known)}")

@@ -17,10 +17,13 @@ from dragoman.evaluate.compare import compare
 from dragoman.evaluate.files import json_lines, turns
 from dragoman.evaluate.measures import Values
 from dragoman.evaluate.run import RAW, Arm, Progress
+from dragoman.evaluate.unanswered import Unanswered, unanswered
 from dragoman.text import stems, terms
-from dragoman.types import Question
+from dragoman.types import Question, Rewriting
 
 F1, KEPT, CLEAN = "F1", "kept", "clean"
+COMPARED = ("delta", "interval.low", "interval.high", "p", "wins", "ties", "losses")
+FIGURES = (F1, KEPT, CLEAN, *COMPARED, "p50_ms", "p99_ms")  # numbers of `fidelity_data`, as conditions name them
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Fidelity:
         clean: of the rows that a person left as they were, the share left byte for byte; None without any.
         seconds: of every row.
         texts: what the arm made of each row.
+        unanswered: step name -> rows that it did not answer, of how many it was asked.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Fidelity:
     clean: float | None
     seconds: tuple[float, ...] = field(repr=False)
     texts: tuple[str, ...] = field(repr=False)
+    unanswered: Unanswered = field(default_factory=dict)
 
 
 def read_pairs(path: Path) -> tuple[Pair, ...]:
@@ -101,21 +106,22 @@ async def fidelity(
 
 
 async def _texts(arm: Arm, pairs: Sequence[Pair], language: str, progress: Progress | None) -> Fidelity:
-    async def rewrite(pair: Pair) -> tuple[str, float]:
+    async def rewrite(pair: Pair) -> tuple[Rewriting, float]:
         began = time.perf_counter()
         if arm.rewrite is None:
             raise ValueError(f"arm {arm.name!r} rewrites nothing")
         rewriting = await arm.rewrite(pair.question)
-        return rewriting.query, time.perf_counter() - began
+        return rewriting, time.perf_counter() - began
 
-    said: list[str] = []
+    rewritings: list[Rewriting] = []
     seconds: list[float] = []
     async for pair, given in in_order(rewrite, pairs, arm.concurrency):
-        text, took = (pair.question.text, 0.0) if isinstance(given, DragomanError) else given
-        said.append(text)
+        rewriting, took = (Rewriting.of(pair.question), 0.0) if isinstance(given, DragomanError) else given
+        rewritings.append(rewriting)
         seconds.append(took)
         if progress:
             progress(arm.name, len(seconds), len(pairs))
+    said = [rewriting.query for rewriting in rewritings]
     values = {
         F1: np.array([token_f1(text, pair.rewrite) for text, pair in zip(said, pairs, strict=True)]),
         KEPT: np.array(
@@ -125,7 +131,8 @@ async def _texts(arm: Arm, pairs: Sequence[Pair], language: str, progress: Progr
     untouched = [
         text == pair.question.text for text, pair in zip(said, pairs, strict=True) if pair.rewrite == pair.question.text
     ]
-    return Fidelity(arm.name, values, float(np.mean(untouched)) if untouched else None, tuple(seconds), tuple(said))
+    clean = float(np.mean(untouched)) if untouched else None
+    return Fidelity(arm.name, values, clean, tuple(seconds), tuple(said), unanswered(rewritings))
 
 
 def _given(pair: Pair) -> str:
@@ -133,8 +140,14 @@ def _given(pair: Pair) -> str:
 
 
 def fidelity_data(found: Sequence[Fidelity], seed: int = 0) -> dict[str, Any]:
-    """Arm -> `F1`, `kept`, `clean`, and F1's difference to `raw` with its interval, p, wins, ties and losses."""
-    raw = next((each for each in found if each.name == RAW), found[0])
+    """Arm -> `F1`, `kept`, `clean`, and F1's difference to `raw` with its interval, p, wins, ties and losses.
+
+    Raises:
+        CollectionError: no texts of `raw`, for it is a run file.
+    """
+    raw = next((each for each in found if each.name == RAW), None)
+    if raw is None:
+        raise CollectionError("'raw' is a run file, which holds no texts to compare; leave raw=run:FILE out of --arms")
     data: dict[str, Any] = {}
     for each in found:
         against = compare(raw.values[F1], each.values[F1], seed=seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.errors import CollectionError, QuestionError
+from dragoman.jsonlines import json_lines as json_lines
 from dragoman.types import Message, Question
 
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -164,32 +164,6 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
         except ValueError as error:
             raise CollectionError(f"the score {columns[4]!r} is no number", path, line) from error
     return run
-
-
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON-lines file with their lines; blank lines are passed over.
-
-    Raises:
-        CollectionError: a line that is no JSON object.
-    """
-    line = 0
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for line, row in enumerate(file, start=1):
-                if row.strip():
-                    yield line, _object(row, path, line)
-    except (OSError, UnicodeDecodeError) as error:
-        raise CollectionError(f"cannot be read on: {error}; expected a UTF-8 text file", path, line or None) from error
-
-
-def _object(row: str, path: Path, line: int) -> dict[str, Any]:
-    try:
-        value = json.loads(row)
-    except (ValueError, RecursionError) as error:
-        raise CollectionError(f"no JSON here: {error}; expected one object a line", path, line) from error
-    if not isinstance(value, dict):
-        raise CollectionError(f"found {type(value).__name__}; expected an object a line", path, line)
-    return value
 
 
 def _read(path: Path) -> str:

@@ -60,7 +60,7 @@ async def growth(
     Raises:
         ProfileError: the profile names no memory, or it holds nothing.
     """
-    rows = _remembered(bench.profile)
+    rows = remembered(bench.profile)
     points: list[Point] = []
     ids = [asked.id for asked in collection.judged]
     for count in counts(len(rows)):
@@ -85,16 +85,27 @@ def counts(most: int) -> Iterator[int]:
     yield most
 
 
-def _remembered(profile: Profile) -> list[Remembered]:
+def remembered(profile: Profile) -> list[Remembered]:
+    """What the profile's memory holds, in the order it came in.
+
+    Raises:
+        ProfileError: the profile names no memory, or it holds nothing of this profile.
+    """
     if profile.memory is None:
         raise ProfileError("the profile names no memory (memory.path), so there is no learning curve", profile.path)
-    store = MemoryStore(profile.memory, profile.name)
-    try:
-        rows = store.rows()
-    finally:
-        store.close()
+    rows: list[Remembered] = []
+    if profile.memory.exists():  # else opening it would begin one
+        store = MemoryStore(profile.memory, profile.name)
+        try:
+            rows = store.rows()
+        finally:
+            store.close()
     if not rows:
-        raise ProfileError(f"the memory {profile.memory} holds no question of this profile", profile.path)
+        raise ProfileError(
+            f"the memory {profile.memory} holds no question of this profile, so there is no learning curve; "
+            "remember some first (dragoman memory --add FILE), or leave out --learning-curve",
+            profile.path,
+        )
     return rows
 
 

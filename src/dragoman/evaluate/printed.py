@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from dragoman.evaluate import drawn
 from dragoman.evaluate.arms import Made
 from dragoman.evaluate.compare import Comparison
-from dragoman.evaluate.evaluation import Evaluation
+from dragoman.evaluate.evaluation import Evaluation, Prices
 from dragoman.evaluate.growth import Point
 from dragoman.evaluate.measures import MAIN, MEASURES
 from dragoman.evaluate.plots import curve
@@ -17,7 +18,9 @@ from dragoman.evaluate.tune import Tuned
 HEADINGS = {
     "noise": "With greetings, thanks and fillers put in",
     "off_topic": "On questions the corpus cannot answer",
+    "rewriting_alone": "Rewriting alone, against the same fusion without steps",
 }
+MOST_RULES = 8  # of an arm that are named
 KNOWN = "On questions made from the corpus's own words, which show harm and no gain"
 
 
@@ -33,8 +36,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def figures(evaluation: Evaluation) -> str:
-    """A row an arm."""
+def figures(evaluation: Evaluation, prices: Prices | None = None) -> str:
+    """A row an arm, then what each of them took."""
     closed = evaluation.ceiling is not None
     head = ["arm", *MEASURES, "delta", "95% interval", "p", "won/even/lost", "harm", "p50 ms", "p99 ms"]
     rows = []
@@ -52,7 +55,37 @@ def figures(evaluation: Evaluation) -> str:
     for name, count in failed.items():
         first = next(iter(evaluation.arms[name].run.failures.values()))
         said += f"\n{name}: {count:,} questions failed and count 0; the first: {first}"
-    return said
+    return "\n".join([said, *_took({name: arm.figures(prices) for name, arm in evaluation.arms.items()})])
+
+
+def took(arms: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Arm -> the tokens of its model's calls with their cost, and the rules that bit; only arms that have either.
+
+    Args:
+        arms: their figures by name; `cost` is there where prices were given.
+    """
+    found = {name: (_used(row), _bites(row["rules"])) for name, row in arms.items()}
+    return {name: each for name, each in found.items() if any(each)}
+
+
+def _used(row: Mapping[str, Any]) -> str:
+    tokens = row["tokens"]
+    if not any(tokens.values()):
+        return ""
+    cost = row.get("cost")
+    return f"{tokens['in']:,} tokens in, {tokens['out']:,} out" + ("" if cost is None else f", cost {cost:,.4g}")
+
+
+def _bites(rules: Mapping[str, int]) -> str:
+    named = [f"{rule} {count:,}" for rule, count in list(rules.items())[:MOST_RULES]]
+    more = len(rules) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _took(arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line an arm under a heading; none where there is nothing to say."""
+    lines = [f"  {name}: {'; '.join(filter(None, each))}" for name, each in took(arms).items()]
+    return [f"{drawn.TOOK}:", *lines] if lines else []
 
 
 def missing(made: Sequence[Made]) -> list[str]:
@@ -81,8 +114,17 @@ def trial(name: str, data: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _rows(data: Mapping[str, Mapping[str, Any]]) -> str:
-    keys = list(dict.fromkeys(key for row in data.values() for key in row))
+    keys = _columns(data)
     return table(["arm", *keys], [[arm, *(_cell(row.get(key)) for key in keys)] for arm, row in data.items()])
+
+
+def _columns(data: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What cells hold; figures that have parts themselves, as outcomes, are drawn instead."""
+    return list(dict.fromkeys(key for row in data.values() for key, each in row.items() if not _parted(each)))
+
+
+def _parted(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _p(p: float) -> str:
@@ -143,8 +185,8 @@ def _interval(data: Mapping[str, Any]) -> str:
 
 
 def unlabelled_rows(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The columns of the label-free figures that fit a table."""
-    keys = ("held", "empty", "searches", "p50_ms", "p99_ms")
+    """The label-free figures, those first that fit a table."""
+    keys = ("held", "empty", "searches", "p50_ms", "p99_ms", "outcomes", "rules", "tokens")
     return {arm: {key: row[key] for key in keys if key in row} for arm, row in data["arms"].items()}
 
 
@@ -164,10 +206,13 @@ def agreement_rows(data: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def unlabelled(data: Mapping[str, Any]) -> str:
-    """Both tables."""
-    return (
-        f"{data['questions']:,} questions without judgments\n{_rows(unlabelled_rows(data))}\n\n"
-        f"Agreement, overlap@10:\n{_rows(agreement_rows(data))}"
+    """Both tables, and what each arm took."""
+    return "\n".join(
+        [
+            f"{data['questions']:,} questions without judgments\n{_rows(unlabelled_rows(data))}",
+            *_took(data["arms"]),
+            f"\nAgreement, overlap@10:\n{_rows(agreement_rows(data))}",
+        ]
     )
 
 
@@ -200,19 +245,39 @@ def fidelity(data: Mapping[str, Any]) -> str:
 
 
 def html_table(data: Mapping[str, Mapping[str, Any]]) -> str:
-    """The same rows as a table of the report."""
-    keys = list(dict.fromkeys(key for row in data.values() for key in row))
-    head = "".join(f'<th scope="col">{escape(key)}</th>' for key in ("arm", *keys))
-    rows = "".join(
-        f'<tr><th scope="row">{escape(arm)}</th>'
-        + "".join(f"<td>{escape(_cell(row.get(key)))}</td>" for key in keys)
-        + "</tr>"
-        for arm, row in data.items()
+    """The same rows as a table of the report, and under it what is better drawn."""
+    keys = _columns(data)
+    rows = {arm: [_cell(row.get(key)) for key in keys] for arm, row in data.items()}
+    return html_table_of(keys, rows) + "".join(
+        f"<h3>{escape(heading)}</h3>{body}" for heading, body in _plots(data).items() if body
     )
+
+
+def html_table_of(columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """Arm -> its cells; named by its columns, which no two tables of a page share. A narrow page scrolls it."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("arm", *columns))
+    body = "".join(
+        f'<tr><th scope="row">{drawn.named(arm)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
+        for arm, cells in rows.items()
+    )
+    label = escape(f"Every arm: {', '.join(columns)}")
     return (
-        '<div class="scroll" role="region" tabindex="0" aria-label="Figures of every arm">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _plots(data: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Heading -> drawing, of the figures that these rows have; empty where there is nothing to see."""
+    moved = {arm: (row["delta"], *row["interval"]) for arm, row in data.items() if {"delta", "interval"} <= row.keys()}
+    times = {arm: (row["p50_ms"], row["p99_ms"]) for arm, row in data.items() if {"p50_ms", "p99_ms"} <= row.keys()}
+    parted = {arm: row for arm, row in data.items() if _parted(row.get("outcomes"))}
+    return {
+        "delta": drawn.differences(moved) if moved else "",
+        drawn.OUTCOMES: drawn.outcomes({arm: row["outcomes"] for arm, row in parted.items()}),
+        drawn.MILLISECONDS: drawn.milliseconds(times) if times else "",
+        drawn.TOOK: drawn.took(took(parted)),
+    }
 
 
 def growth(arm: str, points: Sequence[Point]) -> str:
@@ -232,4 +297,4 @@ def html_growth(points: Sequence[Point], raw: float) -> str:
 
 def html_pre(text: str) -> str:
     """Text as it stands."""
-    return f"<pre>{escape(text)}</pre>"
+    return f'<pre tabindex="0">{escape(text)}</pre>'

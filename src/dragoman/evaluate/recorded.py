@@ -8,7 +8,8 @@ from pathlib import Path
 
 from dragoman.errors import CollectionError, LLMUnavailable
 from dragoman.evaluate.collections import Collection
-from dragoman.evaluate.files import json_lines, read_run
+from dragoman.evaluate.files import read_run
+from dragoman.jsonlines import json_lines
 from dragoman.text import fold
 from dragoman.types import Hit, Question, Result, Rewriting, Search
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from dragoman.batch import in_order
 from dragoman.errors import DragomanError
 from dragoman.evaluate.files import Asked
+from dragoman.evaluate.unanswered import Unanswered, unanswered
 from dragoman.record import tree
 from dragoman.types import Hit, Question, Result, Rewriting, Usage
 
@@ -32,6 +33,10 @@ class Arm:
         concurrency: questions under way at once: 1 for work of this process, so that its
             milliseconds are its own; more for what waits for another.
         warm: called before the first question, so that none of them pays for loading a model.
+        reference: the arm of the same fusion without steps, beside which it shows what its steps do;
+            empty for what has no steps, and where there is none.
+        missing: steps that were asked for and had to be left out.
+        asked: False: it is there for the others' sake, as their reference.
     """
 
     name: str
@@ -39,6 +44,9 @@ class Arm:
     rewrite: Callable[[Question], Awaitable[Rewriting]] | None = None
     concurrency: int = 1
     warm: Callable[[], Awaitable[None]] | None = None
+    reference: str = ""
+    missing: tuple[str, ...] = ()
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,11 @@ class ArmRun:
             for step in each.rewriting.steps:
                 counts.setdefault(step.name, Counter())[step.outcome.value] += 1
         return {name: dict(sorted(found.items())) for name, found in counts.items()}
+
+    @property
+    def unanswered(self) -> Unanswered:
+        """Step name -> questions that it did not answer, of how many it was asked."""
+        return unanswered(each.rewriting for each in self.answered)
 
     @property
     def rules(self) -> dict[str, int]:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from dragoman.errors import CollectionError
 from dragoman.evaluate.collections import Collection
-from dragoman.evaluate.files import Asked, json_lines
+from dragoman.evaluate.files import Asked
+from dragoman.jsonlines import json_lines
 from dragoman.text import terms
 from dragoman.types import Question
 from dragoman.vocabulary import Vocabulary

@@ -19,12 +19,12 @@ from dragoman.batch import in_order
 from dragoman.dragoman import Dragoman
 from dragoman.errors import CollectionError
 from dragoman.evaluate.collections import Collection
-from dragoman.evaluate.compare import Comparison, compare
+from dragoman.evaluate.compare import LEVEL, Comparison, compare
 from dragoman.evaluate.files import Asked
 from dragoman.evaluate.measures import Values
 from dragoman.evaluate.run import Progress
 from dragoman.search import ByLength, Weights
-from dragoman.types import Ranking, Result
+from dragoman.types import Result, Search
 
 FACTORS = (1.0, 0.75, 1.5, 0.5, 2.0, 0.25, 3.0, 0.0)  # of a default weight, the nearest to it first
 FOLDS = 5
@@ -33,6 +33,7 @@ LEAST = 5e-4  # nDCG@10 on the learning side that a move away from a default mus
 _CUTOFF = 10
 _DISCOUNT = 1 / np.log2(np.arange(2, _CUTOFF + 2))
 _OWN = ("question", "asked", "query")
+_QUERY = ("rewritten", "expanded")  # origins of the search that the weight `query` is on
 _ON = "on "  # before a retriever's name, so that it is no source's
 Factors: TypeAlias = Mapping[str, float]  # knob -> factor on its default weight
 
@@ -95,8 +96,9 @@ class Tuned:
 
     @property
     def pays(self) -> bool:
-        """Whether questions that took no part gain for certain, and no guard set loses for certain."""
-        return self.held_out.low > 0 and all(guard.high >= 0 for guard in self.guards.values())
+        """Whether questions that took no part gain for certain, as of an arm, and no guard set loses for certain."""
+        gains = self.held_out.low > 0 and self.held_out.p < LEVEL
+        return gains and all(guard.high >= 0 for guard in self.guards.values())
 
 
 async def tables(hall: Dragoman, collection: Collection, progress: Progress | None = None) -> list[Table]:
@@ -115,22 +117,24 @@ async def tables(hall: Dragoman, collection: Collection, progress: Progress | No
     found: list[Table] = []
     async for each, result in in_order(search, asked, 1):
         grades = collection.qrels[each.id]
-        found.append(_table(hall, result.rankings if isinstance(result, Result) else (), grades))
+        found.append(_table(hall, result if isinstance(result, Result) else None, grades))
         if progress:
             progress("tune", len(found), len(asked))
     return found
 
 
-def _table(hall: Dragoman, rankings: Sequence[Ranking], grades: Mapping[str, int]) -> Table:
-    changed = any(ranking.search.origin in ("rewritten", "expanded") for ranking in rankings)
-    rows = [(_source(ranking.search.origin, changed), _ON + ranking.retriever) for ranking in rankings]
+def _table(hall: Dragoman, result: Result | None, grades: Mapping[str, int]) -> Table:
+    rankings, plan = (result.rankings, result.searches) if result is not None else ((), ())
     documents = sorted({hit.doc_id for ranking in rankings for hit in ranking.hits}, reverse=True)
     place = {doc_id: i for i, doc_id in enumerate(documents)}
-    kinds = sorted(set(rows))
+    rows = {(each.search.origin, each.retriever): _sources(each.search, plan) for each in rankings}
+    kinds = sorted({(source, _ON + retriever) for (_, retriever), sources in rows.items() for source in sources})
     shares = np.zeros((len(kinds), len(documents)))
-    for row, ranking in zip(rows, rankings, strict=True):
-        for hit in hall.settings.fuse([ranking], hall.settings.weights.weigh):
-            shares[kinds.index(row), place[hit.doc_id]] += hit.score
+    # fused together, for a ranking's shares may go by the longest one's length; they stay linear in the weights
+    for hit in hall.settings.fuse(rankings, hall.settings.weights.weigh) if rankings else ():
+        for part in hit.because:
+            for source, portion in rows[part.origin, part.retriever].items():
+                shares[kinds.index((source, _ON + part.retriever)), place[hit.doc_id]] += part.share * portion
     best = np.sort(np.array([*grades.values(), *[0] * _CUTOFF], dtype=np.float64))[::-1][:_CUTOFF]
     gains = np.array([float(grades.get(doc_id, 0)) for doc_id in documents])
     return Table(
@@ -138,11 +142,18 @@ def _table(hall: Dragoman, rankings: Sequence[Ranking], grades: Mapping[str, int
     )
 
 
-def _source(origin: str, changed: bool) -> str:
-    """The weight that a search's origin stands under in a profile."""
-    if origin in ("rewritten", "expanded"):
-        return "query"
-    return "asked" if origin == "question" and changed else origin
+def _sources(search: Search, plan: Sequence[Search]) -> dict[str, float]:
+    """The weights that a search stands under in a profile -> the portion of its own weight that each gives.
+
+    Where the question as asked and the query came to one ranking, the query's search stands for both and
+    has their weights added.
+    """
+    if search.origin in _QUERY:
+        own = next(each.weight for each in plan if each.origin == search.origin)
+        query = own / search.weight
+        return {"query": query, "asked": 1 - query} if search.weight > own else {"query": 1.0}
+    changed = any(each.origin in _QUERY for each in plan)
+    return {"asked" if search.origin == "question" and changed else search.origin: 1.0}
 
 
 def tune(
@@ -225,9 +236,9 @@ def tuned_weights(weights: Weights, factors: Factors) -> Weights:
             origins[knob] = origins.get(knob, 1.0) * factor
             continue
         name = knob.removeprefix(_ON)
-        given = retrievers.get(name, 1.0)
+        given = weights.of_retriever(name)
         retrievers[name] = (
-            ByLength(given.per_word * factor, given.least * factor, given.most * factor)
+            replace(given, per_word=given.per_word * factor, least=given.least * factor, most=given.most * factor)
             if isinstance(given, ByLength)
             else given * factor
         )
@@ -236,13 +247,18 @@ def tuned_weights(weights: Weights, factors: Factors) -> Weights:
 
 def as_toml(weights: Weights) -> str:
     """The weights as a profile holds them."""
-    lines = ["[weights]", *(f"{name} = {getattr(weights, name):g}" for name in _OWN)]
-    if weights.origins:
-        lines += ["", "[weights.origins]", *(f"{_key(name)} = {value:g}" for name, value in weights.origins.items())]
-    plain = {name: value for name, value in weights.retrievers.items() if not isinstance(value, ByLength)}
-    if plain:
-        lines += ["", "[weights.retrievers]", *(f"{_key(name)} = {value:g}" for name, value in plain.items())]
+    lines = ["[weights]", *(f"{name} = {_value(getattr(weights, name))}" for name in _OWN)]
+    for title, table in (("origins", weights.origins), ("retrievers", weights.retrievers)):
+        if table:
+            lines += ["", f"[weights.{title}]", *(f"{_key(name)} = {_value(each)}" for name, each in table.items())]
     return "\n".join(lines) + "\n"
+
+
+def _value(weight: float | ByLength) -> str:
+    if not isinstance(weight, ByLength):
+        return f"{weight:.12g}"  # all that counts, without the last digits of a product
+    numbers = ", ".join(f"{key} = {_value(getattr(weight, key))}" for key in ("per_word", "least", "most"))
+    return f"{{ {numbers}, written = {str(weight.written).lower()} }}"
 
 
 def _key(name: str) -> str:

@@ -1,7 +1,7 @@
-"""Pairs in, a lexicon file out. Pairs given before are kept as bags of words and need not be given again.
+"""Pairs in, a lexicon file out. Pairs given before are kept as counted words and need not be given again.
 
-The translations are found anew from all of them each time, which takes seconds, so that the file
-is the same whichever way and in whichever parts the pairs came.
+The translations are found anew from all of them each time, which takes seconds, so that the entries
+are the same in whichever parts the pairs came.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.errors import CollectionError
 from dragoman.learn.bags import FOLDS, Bags
 from dragoman.learn.choose import Chosen, Kept, choose
+from dragoman.learn.counts import Counts
 from dragoman.learn.file import Draft, Status, evidence, merged, read_review, write_review
 from dragoman.learn.pairs import Pair
 from dragoman.learn.translation import link, translate
@@ -60,36 +62,45 @@ def learn(
     language: str = "en",
     review: bool = False,
     mask: Callable[[str], str] = str,
+    anew: bool = False,
 ) -> Learned:
     """Learn from pairs and write the lexicon; what is learned is kept beside it for the next time.
 
-    The file beside it, `NAME.learned.npz`, holds bags of words and no text. A pair that was given
+    The file beside it, `NAME.learned.npz`, holds counted words and no text. A pair that was given
     before counts once.
 
     Args:
         lexicon: the file; a person's own entries, decisions and remarks in it stay.
         review: new entries wait, not in force, until a person accepts them.
         mask: what the questions of examples go through.
+        anew: from these pairs alone; entries that only earlier ones teach go.
 
     Raises:
         LexiconError: the file as it is cannot be read.
-        CollectionError: what was kept beside it is damaged, or of another language; and whatever
-            reading the pairs raises. The lexicon is then as it was.
+        CollectionError: what was kept beside it is damaged, of another language, or missing though
+            earlier entries rest on it; and whatever reading the pairs raises. The lexicon is then as it was.
     """
     began = time.perf_counter()
     path = Path(lexicon)
     state = path.with_name(path.name + STATE)
     before = read_review(path)
-    bags = Bags.load(state, language)
-    new = bags.add(pairs)
+    counts = Counts(language) if anew else Counts.load(state, language)
+    new = counts.add(pairs)
+    bags = counts.bags()
     chosen = _chosen(bags) if len(bags) else Chosen((), 0)
     examples = _examples(bags, new, chosen.kept, mask)
     drafts = [_draft(each, examples.get(each.source, "")) for each in chosen.kept]
     after = merged(before, drafts, review)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_review(after, path)
-    bags.save(state)
     had, has = ({block.left for block in each.blocks if block.lines} for each in (before, after))
+    if had - has and not anew and not state.exists():
+        raise CollectionError(
+            f"not there, and {len(had - has):,} learned entries of {path.name} rest on what it kept; put the file "
+            "back, give all pairs again, choose another lexicon, or let these entries go with --anew",
+            state,
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    counts.save(state)  # first: where the process dies here, the entries are still known
+    write_review(after, path)
     return Learned(
         pairs=len(bags),
         new=len(new),

@@ -10,13 +10,13 @@ A file of JSON lines, each in one of these forms, mixed as they come:
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import CollectionError
+from dragoman.jsonlines import json_lines
 
 _FORMS = (
     'expected {"question": "...", "searches": ["..."]}, {"question": "...", "passage": "..."} '
@@ -59,7 +59,7 @@ def read_pairs(
         CollectionError: a line that cannot be read, or that names an unknown document or question.
     """
     path = Path(path)
-    for line, row in _rows(path):
+    for line, row in json_lines(path):
         question = _question(row, questions or {}, path, line)
         said = _said(row, passages or {}, path, line)
         times = row.get("times", 1)
@@ -105,7 +105,7 @@ def texts_of(path: Path | str) -> dict[str, str]:
     """
     path = Path(path)
     found: dict[str, str] = {}
-    for line, row in _rows(path):
+    for line, row in json_lines(path):
         if not isinstance(row.get("_id"), str) or not isinstance(row.get("text"), str):
             raise CollectionError('expected {"_id": "...", "text": "..."}', path, line)
         title = row.get("title") or ""
@@ -139,29 +139,11 @@ def _said(row: Mapping[str, Any], passages: Mapping[str, str], path: Path, line:
     raise CollectionError(f"nothing that answered the question; {_FORMS}", path, line)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, text in enumerate(_lines(path), start=1):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except ValueError as exc:
-            raise CollectionError(f"no JSON: {exc}; {_FORMS}", path, line) from exc
-        if not isinstance(row, dict):
-            raise CollectionError(f"a line is one JSON object, not {type(row).__name__}", path, line)
-        yield line, row
-
-
-def _lines(path: Path) -> Iterable[str]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            yield from file
-    except (OSError, UnicodeDecodeError) as exc:
-        raise CollectionError(f"cannot be read: {exc}", path) from exc
-
-
 def _text(path: Path) -> str:
-    return "".join(_lines(path))
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CollectionError(f"cannot be read: {error}; expected a UTF-8 text file", path) from error
 
 
 def _is_grade(text: str) -> bool:

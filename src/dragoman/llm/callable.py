@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import inspect
-import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any
 
+from dragoman.aside import Aside
 from dragoman.errors import LLMError, LLMTimeout, LLMUnavailable, LLMUnreadable
 from dragoman.llm.reading import clean, read
 from dragoman.llm.schema import misfit
@@ -31,7 +29,7 @@ class Called:
     def __init__(self, function: Callable[[str, str], Any], name: str = "") -> None:
         self.function = function
         self.name = name or f"callable:{getattr(function, '__name__', type(function).__name__)}"
-        self._threads = 0
+        self._threads = Aside(f"asking {self.name}", MOST_THREADS)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -90,38 +88,11 @@ class Called:
         return LLMUnavailable(f"{self.name} raised {type(error).__name__}")
 
     async def _aside(self, rules: str, given: str) -> Any:
-        if self._threads >= MOST_THREADS:
+        if self._threads.crowded:
             raise LLMUnavailable(
                 f"{self.name}: {MOST_THREADS} calls of it still hang; it is not called again until one ends"
             )
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[Any] = loop.create_future()
-        context = contextvars.copy_context()
-
-        def settle(value: Any, error: BaseException | None) -> None:
-            self._threads -= 1
-            if waiting.done():
-                return
-            if error is None:
-                waiting.set_result(value)
-            else:
-                waiting.set_exception(error)
-
-        def work() -> None:
-            value, failed = None, None
-            try:
-                value = context.run(self.function, rules, given)
-            except BaseException as error:  # carried to the loop, whatever it is
-                carried = isinstance(error, Exception) and not isinstance(error, StopIteration)  # no future takes that
-                failed = error if carried else RuntimeError(type(error).__name__)
-            try:
-                loop.call_soon_threadsafe(settle, value, failed)
-            except RuntimeError:  # the loop has been closed meanwhile; nobody waits any more
-                self._threads -= 1
-
-        self._threads += 1
-        threading.Thread(target=work, name=f"asking {self.name}", daemon=True).start()
-        return await waiting
+        return await self._threads(self.function, rules, given)
 
 
 def _is_generator(function: Any) -> bool:

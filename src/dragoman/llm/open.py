@@ -91,6 +91,17 @@ async def close(llm: object) -> None:
         await own()
 
 
+class Held:
+    """A model as a part that is closed with the others."""
+
+    def __init__(self, llm: object) -> None:
+        self._llm = llm
+
+    async def aclose(self) -> None:
+        """As `close`."""
+        await close(self._llm)
+
+
 def innermost(llm: object) -> object:
     """The model inside its breaker, leash and recorder."""
     while hasattr(llm, "llm"):

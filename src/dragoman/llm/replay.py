@@ -12,7 +12,6 @@ A loose one belongs to a question, whatever the prompt; everything in it but the
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import CollectionError, LLMUnavailable, LLMUnreadable
+from dragoman.jsonlines import append_line
 from dragoman.llm.reading import clean
 from dragoman.llm.schema import misfit
 from dragoman.protocols import LLM, Prompt, Reply, Schema, Writer
@@ -92,15 +92,7 @@ class Recorder:
             "tokens_in": usage.tokens_in,
             "tokens_out": usage.tokens_out,
         }
-        line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            size = os.fstat(descriptor).st_size
-            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # another process was killed while writing
-            os.write(descriptor, b"\n" + line if torn else line)
-        finally:
-            os.close(descriptor)
+        append_line(self.file, record)
 
 
 class Replay:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dragoman.errors import DragomanError, MissingExtraError, RetrievalError
+from dragoman.errors import AddressError, DragomanError, MissingExtraError, RetrievalError
 from dragoman.retrievers.minilm import SHA256, MiniLM
 
 Vectors: TypeAlias = NDArray[np.float32]
@@ -73,6 +73,11 @@ class Named:
             part = self._checked([texts[i] for i in rows])
             if not start:
                 vectors = np.zeros((len(texts), part.shape[1]), np.float32)
+            if part.shape[1] != vectors.shape[1]:
+                raise RetrievalError(
+                    f"the embedder {self.name!r} gave {vectors.shape[1]} dimensions for some texts and "
+                    f"{part.shape[1]} for others, expected as many for each"
+                )
             vectors[rows] = part
         return vectors
 
@@ -98,17 +103,28 @@ def load_embedder(embedder: str | Embedder | Encode) -> Embedder:
 
     Raises:
         MissingExtraError: its library is not installed.
+        RetrievalError: its library does not load it: no such model, no key, no network.
         ValueError: no such kind of embedder.
     """
     if isinstance(embedder, Embedder):
         return embedder
     if callable(embedder):
         return Named(_CALLABLE + getattr(embedder, "__qualname__", type(embedder).__qualname__), embedder)
+    check_name(embedder)
     kind, _, model = embedder.partition(":")
-    load = _KINDS.get(kind)
-    if load is None or bool(model) != (kind != DEFAULT):
-        raise ValueError(f"no embedder is named {embedder!r}; expected one of {', '.join(_FORMS)} or a callable")
-    return load(model)
+    try:
+        return _KINDS[kind](model)
+    except DragomanError:
+        raise
+    except Exception as exc:  # a model's library: anything may come out
+        raise RetrievalError(f"the embedder {embedder!r} cannot be loaded: {exc!r}") from exc
+
+
+def check_name(name: str) -> None:
+    """Raises AddressError where no kind of embedder is named so; nothing is loaded."""
+    kind, _, model = name.partition(":")
+    if kind not in _KINDS or bool(model) != (kind != DEFAULT):
+        raise AddressError(f"no embedder is named {name!r}; expected one of {', '.join(_FORMS)} or a callable")
 
 
 def is_callable_name(name: str) -> bool:

@@ -7,7 +7,6 @@ adapter serves any event loop, and a question that is cut never waits for a clie
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import math
 import re
@@ -19,6 +18,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from dragoman import portal
+from dragoman.aside import Aside
 from dragoman.errors import MissingExtraError, RetrievalError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.embedders import Embedder, Encode, Vectors, load_embedder
@@ -161,6 +161,7 @@ class QuestionVector:
 
     def __init__(self, embed: Embed) -> None:
         self.embedder = load_embedder(embed)
+        self._aside = Aside("embedder")
 
     async def __call__(self, text: str) -> list[float] | None:
         """The vector, of norm 1; None for a text that means nothing to the model."""
@@ -169,7 +170,7 @@ class QuestionVector:
 
     async def many(self, texts: Sequence[str]) -> Vectors:
         """Vectors of norm 1, shape (n_texts, dimensions), made in a thread."""
-        return await asyncio.to_thread(self.embedder, texts)
+        return await self._aside(self.embedder, texts)
 
 
 def need(what: str, extra: str, *packages: str) -> None:

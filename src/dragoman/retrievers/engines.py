@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dragoman.errors import AddressError
 from dragoman.protocols import Retriever
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.engine import Embed, masked
@@ -114,7 +115,7 @@ def open_engine(address: str, *, embed: Embed | None = None, name: str = "", **m
         more: whatever else the engine's adapter takes.
 
     Raises:
-        ValueError: no such kind of engine, or no place behind it; by meaning where the engine has none.
+        AddressError: no such kind of engine, or no place behind it; by meaning where the engine has none.
         MissingExtraError: the engine's client is not installed.
     """
     whole, _, table = address.partition("#")
@@ -123,12 +124,12 @@ def open_engine(address: str, *, embed: Embed | None = None, name: str = "", **m
     row = KINDS.get(kind)
     if row is None or not colon or not place.strip("/") or (plus and tls != "https"):
         known = ", ".join(f"{kind}:" for kind in KINDS)
-        raise ValueError(
+        raise AddressError(
             f"no engine at {masked(address)!r}; expected one of {known} and a place, as 'sqlite:corpus.db'"
         )
     if embed is not None:
         if not row.meaning:
-            raise ValueError(f"{kind} finds by words alone; give no embedder, or choose another engine")
+            raise AddressError(f"{kind} finds by words alone; give no embedder, or choose another engine")
         more["embed"] = embed
     if name:
         more["name"] = name

@@ -63,15 +63,16 @@ class Standing:
         return self.near >= self.levels.home
 
 
-def measured(own: Sequence[float], others: Sequence[float], elsewhere: Sequence[float]) -> Levels:
+def measured(own: Sequence[float], others: Sequence[float], elsewhere: Sequence[float] | None) -> Levels:
     """The levels of a corpus from a sample of its sentences.
 
     Args:
         own: each sentence's nearness to the passage that it stands in.
         others: its nearness to the nearest other passage.
-        elsewhere: its nearness to the everyday list.
+        elsewhere: its nearness to the everyday list; None where the corpus's language has no list,
+            and nothing is then off-topic.
     """
-    if len(own) < LEAST_SAMPLE:
+    if elsewhere is None or len(own) < LEAST_SAMPLE:
         return Levels(float("-inf"), quantile(own, 0.5) if own else 1.0)
     scores = [2 * near - away for near, away in zip(others, elsewhere, strict=True)]
     return Levels(quantile(scores, LOWEST_SHARE) - SLACK, quantile(own, 0.5))
@@ -87,7 +88,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 @cache
-def everyday(language: str = "en") -> tuple[str, ...]:
+def everyday(language: str) -> tuple[str, ...]:
     """What people ask about everywhere, in this language; empty for one that has no list."""
     data = resources.files("dragoman") / "data" / "elsewhere" / f"{language}.txt"
     if not data.is_file():

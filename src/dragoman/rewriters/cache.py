@@ -2,7 +2,7 @@
 
 One SQLite file, safe for many processes. A key is a digest of everything the rewrite depends on:
 the question and its history, what earlier steps made of it, and the step's own fingerprint (model,
-prompt, rules, lexicon, schema, version). Failures are never stored, because a step that fails
+prompt, rules, schema, limits, guards, masking). Failures are never stored, because a step that fails
 raises and there is nothing to store. A cache that cannot be read or written costs its own use and
 nothing else.
 """
@@ -18,14 +18,16 @@ import time
 from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dragoman.protocols import Rewriter
+from dragoman.rewriters.sqlite_file import Kind, opened
 from dragoman.telemetry import log
 from dragoman.types import Rewriting, Search
 
 FORMAT = 2
 MAX_ENTRIES = 100_000
+KIND = Kind("cache", "rewrites", ("key", "value", "used"))
 EVICT = 0.1  # share dropped at once when full, so that a full cache does not evict at every write
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS rewrites (
@@ -48,14 +50,19 @@ class CacheStats:
 class RewriteCache:
     """A bounded key-value file; the least recently written or refreshed go first.
 
-    A damaged file is set aside as `NAME.damaged-<time>` and a new one begun.
+    A damaged file is set aside as `NAME.damaged-<time>` and a new one begun; any other file is left alone.
 
     Args:
         path: the file; its folder is made where it is missing.
         max_entries: more than this and the oldest tenth is dropped.
+        begin: False: the file is there, or that is an error; nothing is made and nothing set aside.
+
+    Raises:
+        RewriteError: what is at the path is no cache; without `begin`, also nothing or a damaged one.
+        OSError, sqlite3.Error: it cannot be opened now, as where it is locked or may not be read or written.
     """
 
-    def __init__(self, path: Path | str, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(self, path: Path | str, max_entries: int = MAX_ENTRIES, begin: bool = True) -> None:
         if max_entries < 1:
             raise ValueError(f"a cache holds at least 1 entry, not {max_entries}")
         self.path = Path(path)
@@ -63,34 +70,27 @@ class RewriteCache:
         self.hits = self.misses = 0
         self._lock = threading.Lock()
         self._writes = 0
-        self._db = self._open()
+        self._db = opened(self.path, KIND, self._prepare, begin)
 
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return self._connect()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise
-            aside = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
-            log.warning("the rewrite cache %s is damaged and set aside as %s", self.path, aside.name)
-            self.path.replace(aside)
-            for suffix in ("-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            return self._connect()
+    @classmethod
+    def usable(cls, path: Path | str) -> Self | None:
+        """The cache; None where it cannot be opened now, which is logged.
 
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=1.0, isolation_level=None, check_same_thread=False)
+        Raises:
+            RewriteError: what is at the path is no cache.
+        """
         try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.executescript(_SCHEMA)
-            if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise sqlite3.DatabaseError("quick_check failed")
-        except sqlite3.Error:
-            db.close()
-            raise
-        return db
+            return cls(path)
+        except (OSError, sqlite3.Error) as error:
+            log.warning("the cache %s cannot be opened, so no rewrite is kept: %s", path, error)
+            return None
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.executescript(_SCHEMA)
+        if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("quick_check failed")
 
     def get(self, key: bytes) -> Any | None:
         """What was stored under `key`; None when nothing was."""
@@ -156,7 +156,7 @@ class Cached:
         step: the rewriter; what it adds to a rewriting must depend on nothing but the rewriting
             and on what `fingerprint` names.
         cache: where results are kept.
-        fingerprint: model, prompt, rules, lexicon, schema: whatever changes the step's answers.
+        fingerprint: model, prompt, rules, guards: whatever changes the step's answers.
     """
 
     def __init__(self, step: Rewriter, cache: RewriteCache, fingerprint: str) -> None:

@@ -109,7 +109,7 @@ class Together:
 def _join(rewriting: Rewriting, results: Sequence[Rewriting]) -> Rewriting:
     joined = rewriting
     for result in results:
-        if result.query != rewriting.query:
+        if (result.query, result.terms) != (rewriting.query, rewriting.terms):
             joined = replace(
                 joined,
                 rewritten=result.rewritten,
@@ -175,7 +175,7 @@ def turn(step: Rewriter, rewriting: Rewriting, events: Events) -> Run:
     began = time.perf_counter()
     try:
         given = _called(step, rewriting, happening)
-        after = given if isinstance(given, Rewriting) else (yield Unfinished(given, rewriting))
+        after = given if isinstance(given, Rewriting) else _checked(step, (yield Unfinished(given, rewriting)))
     except RewriteError as error:
         return _unanswered(step, rewriting, error, time.perf_counter() - began, happening)
     except BaseException as error:
@@ -202,7 +202,7 @@ def _unanswered(
         return recorded
     log.warning("%s did not answer: %s (%s)", step.name, outcome, type(error).__name__)  # no text in the log
     if happening:
-        happening.fail(error, outcome=outcome, seconds=took)
+        happening.fail(error, outcome=outcome, rewriting=recorded, seconds=took)
     return recorded
 
 
@@ -211,7 +211,16 @@ def _called(
 ) -> Rewriting | Coroutine[object, None, Rewriting]:
     with inside(happening):
         given = step(rewriting)
-    return _within_budget(given, happening) if inspect.isawaitable(given) else given
+    return _within_budget(given, happening) if inspect.isawaitable(given) else _checked(step, given)
+
+
+def _checked(step: Rewriter, given: object) -> Rewriting:
+    if not isinstance(given, Rewriting):
+        raise TypeError(
+            f"rewriter {step.name!r} returned {type(given).__name__}, not a Rewriting; "
+            "`dragoman.rewriters.lift` makes a rewriter of a function that returns a text or texts"
+        )
+    return given
 
 
 def _skipped(step: Rewriter, rewriting: Rewriting, events: Events) -> Rewriting:

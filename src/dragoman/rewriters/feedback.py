@@ -61,8 +61,9 @@ class FeedbackSettings:
     strict: float = 0.6
 
     def __post_init__(self) -> None:
-        if min(self.short, self.words) < 1 or self.longest < self.short or self.hits < 2:
-            raise ValueError("feedback needs at least one word and two hits, and 'longest' at least 'short'")
+        for name, least in (("short", 1), ("words", 1), ("longest", self.short), ("hits", 2)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name!r} is {getattr(self, name)}, expected {least} or more")
         if not (0 <= self.own <= 1 and self.weight > 0):
             raise ValueError(f"'own' is {self.own}, expected 0 to 1; 'weight' is {self.weight}, expected above 0")
 

@@ -2,8 +2,8 @@
 
 Four answers, in this order: only a greeting, an identifier (a section number, an error code), off-topic,
 already in the corpus's words. The first and third end the rewriting, the others settle it: only steps
-with `gated = False` still run. Every threshold comes from the corpus (`retrievers/standing.py`), none
-from a constant of one collection.
+with `gated = False` still run. What is usual is measured on the corpus itself (`retrievers/standing.py`);
+how far below it a question may lie is a slack, the same for every corpus.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Gate:
         telling = [word for word in words if word not in self._stop]
         if (found := codes(query)) and self._is_about(found, telling):
             return _settle(rewriting, f"{IDENTIFIER}: {', '.join(found)}")
-        follows = bool(rewriting.question.history) and query == asked
+        follows = bool(rewriting.question.history) and query in (asked, rewriting.cleaned)
         try:
             standing = self._stand(query) if self._stand else None
             if self._off_topic and not follows and (why := self._elsewhere(asked, query, standing, words)):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import threading
 from collections.abc import Awaitable, Callable
-from contextvars import copy_context
 from typing import Any
 
+from dragoman.aside import Aside
 from dragoman.errors import RewriteError
 from dragoman.protocols import Rewriter
 from dragoman.types import Rewriting, Search, searches_of
@@ -28,7 +26,7 @@ def lift(thing: object, name: str | None = None, origin: str | None = None, bloc
             or a rewriter, which is returned as it is.
         name: what records call it; the function's or class's own name without one.
         origin: the origin of the searches it adds; `name` without one.
-        blocking: it waits for something (a socket, a lock). It is run in a thread of its own, so
+        blocking: it waits for something (a socket, a lock). It is run in a thread (`Aside`), so
             that a deadline can leave it. What it does is then finished out of sight.
 
     Raises:
@@ -57,11 +55,12 @@ class Lifted:
         self.name = name
         self.origin = origin
         self.blocking = blocking
+        self._aside = Aside(name)
 
     def __call__(self, rewriting: Rewriting) -> Rewriting | Awaitable[Rewriting]:
         """What the function makes of the query; an awaitable of it where it has to be waited for."""
         if self.blocking and not inspect.iscoroutinefunction(self.function):
-            return self._awaited(_in_thread(self.function, rewriting.query), rewriting)
+            return self._awaited(self._aside(self.function, rewriting.query), rewriting)
         try:
             given = self.function(rewriting.query)
         except Exception as error:  # the user's own code: whatever it raises, it did not answer
@@ -97,36 +96,3 @@ class Lifted:
         if isinstance(error, RewriteError):
             return error
         return RewriteError(f"{self.name} raised {type(error).__name__}: {error}")
-
-
-async def _in_thread(function: Callable[[str], object], text: str) -> object:
-    """The function's value from a thread that nobody waits for at exit, as a loop does for its executor's."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[object] = loop.create_future()
-
-    def settle(value: object, error: BaseException | None) -> None:
-        if answer.done():  # left at its deadline
-            return
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(value)
-
-    def work() -> None:
-        value: object = None
-        failed: BaseException | None = None
-        try:
-            value = context.run(function, text)
-        except StopIteration as error:  # a future cannot carry one
-            failed = RuntimeError(f"StopIteration: {error}")
-            failed.__cause__ = error
-        except BaseException as error:  # handed over as it is to whoever waits
-            failed = error
-        try:
-            loop.call_soon_threadsafe(settle, value, failed)
-        except RuntimeError:  # the loop has closed meanwhile: nobody waits
-            return
-
-    context = copy_context()
-    threading.Thread(target=work, name="dragoman-lifted", daemon=True).start()
-    return await answer

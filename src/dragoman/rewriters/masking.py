@@ -73,6 +73,9 @@ class Masking:
             raise ValueError(f"unknown kind {min(unknown)!r}; expected some of {', '.join(KINDS)}")
         self.kinds = tuple(kind for kind in _MASKS if kind in wanted)
 
+    def __repr__(self) -> str:
+        return f"Masking({self.kinds})"
+
     def __bool__(self) -> bool:
         return bool(self.kinds)
 

@@ -5,7 +5,6 @@ Off unless a profile names a store: it holds people's questions.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.aside import Aside
 from dragoman.errors import RetrievalError, RewriteError
 from dragoman.rewriters.memory_store import MemoryStore, Remembered
 from dragoman.rewriters.nearness import Nearness, Shelf
@@ -87,7 +87,7 @@ class Memory:
     Args:
         store: where the questions are kept.
         vector: the index's own embedder, so that a recalled search needs no embedding.
-        mask: what a question goes through before it is compared or kept.
+        mask: what a question goes through before it is compared, and question and searches before they are kept.
         language: of the questions.
         pooled: one search for all; False: the searches of the nearest few, one by one.
     """
@@ -108,6 +108,7 @@ class Memory:
         self._learned_at = 0
         self._last = 0
         self._lock = threading.RLock()
+        self.aside = Aside(self.name)
 
     @property
     def local(self) -> bool:
@@ -122,7 +123,7 @@ class Memory:
         """
         if self.local:
             return self._recalled(rewriting)
-        return asyncio.to_thread(self._recalled, rewriting)
+        return self.aside(self._recalled, rewriting)
 
     def _recalled(self, rewriting: Rewriting) -> Rewriting:
         text = asked(rewriting)
@@ -148,11 +149,15 @@ class Memory:
         """
         with self._lock:
             self._refresh()
+            if not self._shelf:
+                return ()
+        text = self._mask(question)
+        vector = self._embedded(text)  # outside the lock: another machine may make it
+        with self._lock:
             shelf = self._shelf
             if not shelf:
                 return ()
-            text = self._mask(question)
-            rows, features = shelf.near(text, self._embedded(text))
+            rows, features = shelf.near(text, vector)
             chances = self._nearness(features)
             best = np.argsort(-chances, kind="stable")[:NEAREST]
             return tuple(
@@ -168,7 +173,10 @@ class Memory:
             RewriteError: the store or the embedder failed.
         """
         kept = [
-            (self._mask(question).strip(), tuple(dict.fromkeys(s.strip() for s in searches if s.strip())))
+            (
+                self._mask(question).strip(),
+                tuple(dict.fromkeys(s for each in searches if (s := self._mask(each).strip()))),
+            )
             for question, searches in questions
         ]
         changed = 0
@@ -262,7 +270,11 @@ class Remember:
             return rewriting
         if self.memory.local:
             return self._kept(rewriting, text, said)
-        return asyncio.to_thread(self._kept, rewriting, text, said)
+        return self.memory.aside(self._kept, rewriting, text, said)
+
+    def close(self) -> None:
+        """Close the memory."""
+        self.memory.close()
 
     def _kept(self, rewriting: Rewriting, text: str, said: Sequence[str]) -> Rewriting:
         changed = self.memory.remember([(text, said)])
@@ -271,6 +283,5 @@ class Remember:
 
 def asked(rewriting: Rewriting) -> str:
     """What is compared and kept of a question: without its noise, stand-alone; empty for a follow-up that is not."""
-    if rewriting.rewritten is not None:
-        return rewriting.rewritten
-    return "" if rewriting.question.history else rewriting.question.text
+    text = rewriting.question.text if rewriting.rewritten is None else rewriting.rewritten
+    return "" if rewriting.question.history and text in (rewriting.question.text, rewriting.cleaned) else text

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import RewriteError
-from dragoman.telemetry import log
+from dragoman.rewriters.sqlite_file import Kind, opened
 from dragoman.text import fold
 
 Vectors: TypeAlias = NDArray[np.float32]
 
 FORMAT = 1
-_WAIT = 1.0  # seconds for another process's write; a question does not wait longer for its memory
+KIND = Kind("memory", "remembered", ("profile", "folded", "question", "searches", "vectors"))
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS remembered (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -73,53 +72,34 @@ class Remembered:
 class MemoryStore:
     """The remembered questions of one file.
 
-    A damaged file is set aside as `NAME.damaged-<time>` and a new one begun.
+    A damaged file is set aside as `NAME.damaged-<time>` and a new one begun; any other file is left alone.
 
     Args:
         path: the file; its folder is made where it is missing.
         profile: whose questions these are; those of other profiles in the same file are not seen.
+        begin: False: the file is there, or that is an error; nothing is made and nothing set aside.
 
     Raises:
-        RewriteError: the file cannot be opened, here and in every method.
+        RewriteError: what is at the path is no memory; or the file cannot be opened, here and in every method.
     """
 
-    def __init__(self, path: Path | str, profile: str = "") -> None:
+    def __init__(self, path: Path | str, profile: str = "", begin: bool = True) -> None:
         self.path, self.profile = Path(path), profile
         self._lock = threading.Lock()
         self._own = 0
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = self._open()
+            self._db = opened(self.path, KIND, self._prepare, begin)
         except (OSError, sqlite3.Error) as exc:
             raise RewriteError(f"the memory {self.path} cannot be opened: {exc}") from exc
 
-    def _open(self) -> sqlite3.Connection:
-        try:
-            return self._connect()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            aside = self.path.with_name(f"{self.path.name}.damaged-{int(time.time())}")
-            log.warning("the memory %s is damaged and set aside as %s", self.path, aside.name)
-            self.path.replace(aside)
-            for suffix in ("-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            # What is taken out is overwritten: nobody's question stays behind in a free page.
-            db.execute("PRAGMA secure_delete = ON")
-            self._check_version(int(db.execute("PRAGMA user_version").fetchone()[0]))
-            db.executescript(_SCHEMA)
-            db.execute(f"PRAGMA user_version = {FORMAT}")
-        except BaseException:
-            db.close()
-            raise
-        return db
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        self._check_version(int(db.execute("PRAGMA user_version").fetchone()[0]))
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        # What is taken out is overwritten: nobody's question stays behind in a free page.
+        db.execute("PRAGMA secure_delete = ON")
+        db.executescript(_SCHEMA)
+        db.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _check_version(self, version: int) -> None:
         if version > FORMAT:
@@ -176,7 +156,7 @@ class MemoryStore:
         """Take out one question, or all that were last accepted before a time; both narrow. How many went.
 
         Args:
-            question: as asked; case and typographic marks aside.
+            question: as it is kept (masked, and as the steps before left it); case and typographic marks aside.
             before: seconds since 1970.
 
         Raises:

@@ -103,10 +103,13 @@ class Prompted:
 
     @property
     def fingerprint(self) -> str:
-        """What its answers depend on besides the rewriting: model, rules, schema, limits, guards."""
+        """What its answers depend on besides the rewriting: model, rules, schema, limits, guards, masking."""
         rules = self.options.rules
         said = getattr(rules, "__qualname__", "") if callable(rules) else self._rules
-        held = (self.prompt.limits, self.guards.house.rules, self._weight)
+        house, mask = self.guards.house, self.options.masking
+        guarded = (house.rules, house.language, house.figures)
+        masked = getattr(mask, "__qualname__", "") or repr(mask)
+        held = (self.prompt.limits, self.prompt.on, *guarded, masked, self._weight)
         parts = (self.llm.name, said, json.dumps(self._schema), *held)
         return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -125,6 +125,8 @@ class ProposalAnswer(BaseModel):
     profile: str
     line: str | None = None
     guard: dict[str, str] | None = None
+    without: str | None = None
+    without_guard: str | None = None
     replaces: str | None = None
     question: str | None = None
     effect: str = ""
@@ -154,6 +156,27 @@ class LearnedAnswers(BaseModel):
     """Learned entries, those that wait for a person first."""
 
     learned: list[LearnedAnswer]
+
+
+class HealthAnswer(BaseModel):
+    """That the process is alive."""
+
+    status: Literal["alive"]
+
+
+class TableData(BaseModel):
+    """A profile that is served, and the breaker of its model."""
+
+    documents: int | None
+    breaker: str | None
+
+
+class ReadyAnswer(BaseModel):
+    """Whether the service is ready."""
+
+    ready: bool
+    in_flight: int
+    profiles: dict[str, TableData]
 
 
 class ProblemData(BaseModel):

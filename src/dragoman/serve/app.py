@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI, Request
 from starlette.middleware.cors import CORSMiddleware
@@ -14,13 +14,14 @@ from starlette.responses import Response
 
 import dragoman
 from dragoman.serve import asking, metrics, page, workshop
-from dragoman.serve.answers import ProblemData
+from dragoman.serve.answers import HealthAnswer, ProblemData, ReadyAnswer
 from dragoman.serve.door import Door
 from dragoman.serve.draining import told_to_stop
 from dragoman.serve.problems import handle_problems
 from dragoman.serve.service import Service
 from dragoman.serve.settings import LEVEL, VARIABLE, Settings
 
+Responses: TypeAlias = dict[int | str, dict[str, Any]]
 ABOUT = "Says a question in the words a corpus uses, searches, and shows why each hit is there."
 
 
@@ -75,19 +76,29 @@ def worker() -> FastAPI:
 
 
 def _add_health(app: FastAPI, service: Service) -> None:
-    @app.get("/healthz", include_in_schema=False)
+    alive: Responses = {200: {"model": HealthAnswer, "description": "The process is alive"}}
+    ready: Responses = {
+        200: {"model": ReadyAnswer, "description": "Every profile is open"},
+        503: {"model": ReadyAnswer, "description": "Not open yet, or stopping"},
+    }
+    counted: Responses = {200: {"content": {"text/plain": {}}, "description": "Counters in Prometheus's text format"}}
+
+    @app.get("/healthz", responses=alive, response_class=Response, openapi_extra=dict(workshop.OPEN))
     async def healthz() -> Response:
+        """Whether the process is alive."""
         return asking.said({"status": "alive"})
 
-    @app.get("/readyz", include_in_schema=False)
+    @app.get("/readyz", responses=ready, response_class=Response, openapi_extra=dict(workshop.OPEN))
     async def readyz() -> Response:
+        """Whether the service can be asked, and the breaker of each profile's model."""
         state = service.state()
         response = asking.said(state)
         response.status_code = 200 if state["ready"] else 503
         return response
 
-    @app.get("/metrics", include_in_schema=False)
+    @app.get("/metrics", responses=counted, response_class=Response, openapi_extra=dict(workshop.OPEN))
     async def counters(_: Request) -> Response:
+        """What was counted, in this worker and those beside it."""
         service.state()
         return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 

@@ -106,9 +106,10 @@ async def ask(
     hall = await desk.changed(_steps_only(body))
     if not body.stream:
         return said(answer_data(await hall.aask(body.asked(), body.depth)))
-    result = await hall.asearch(body.asked(), body.depth)  # what fails here still has its status
+    result, happening = await events.searched(hall, body.asked(), body.depth)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events.answering(result, hall.writer), headers=headers, media_type=events.MEDIA_TYPE)
+    told = events.answering(result, hall.writer, happening)
+    return StreamingResponse(told, headers=headers, media_type=events.MEDIA_TYPE)
 
 
 @router.post("/explain", responses=answers(ExplainAnswer, 409, 500, 502), response_class=Response)

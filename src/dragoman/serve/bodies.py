@@ -11,12 +11,14 @@ from dragoman.types import MAX_QUESTION, Message, Question
 
 MOST_TURNS = 40  # of a history
 MOST_DEPTH = 100  # hits of one answer
+MOST_LINE = 5_000  # characters of an entry or a guard that a profile has
 # Something of it must be seen: neither space nor one of the control characters that `sanitize` takes out.
 VISIBLE = r"[^\s\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u205f-\u2064\ufeff]"
 QUESTION = "whats the fastest i can go on a residential street with no sign"
 Text = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION, pattern=VISIBLE)]
 Short = Annotated[str, Field(min_length=1, max_length=200)]
 Line = Annotated[str, Field(min_length=1, max_length=500)]
+PROPOSABLE = {"line": "string", "guard": "object", "without": "string", "without_guard": "string"}
 
 
 def _whole(value: Any) -> Any:
@@ -137,15 +139,21 @@ def _given(name: str, kind: str) -> dict[str, Any]:
 
 
 class ProposalBody(Body):
-    """A lexicon line or a guard, proposed; exactly one of them."""
+    """A lexicon line or a guard, proposed, or one that is to go; exactly one of them."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [_given("line", "string"), _given("guard", "object")]})
+    model_config = ConfigDict(json_schema_extra={"oneOf": [_given(name, kind) for name, kind in PROPOSABLE.items()]})
 
     line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(
         None, examples=["phone => handheld telephone"]
     )
     guard: GuardBody | None = None
-    replaces: Annotated[str, Field(max_length=500)] | None = Field(None, description="The line, or guard, as it was.")
+    without: Annotated[str, Field(min_length=1, max_length=MOST_LINE)] | None = Field(
+        None, description="A line of the profile's lexicon, as it stands, to be left out."
+    )
+    without_guard: Short | None = Field(None, description="The id of a guard to be left out.")
+    replaces: Annotated[str, Field(max_length=MOST_LINE)] | None = Field(
+        None, description="The line, or guard, as it was."
+    )
     question: Text | None = Field(None, description="The question that it was tried on.")
     effect: Annotated[str, Field(max_length=500)] = Field("", description="What moved when it was tried.")
     reason: Annotated[str, Field(max_length=500)] = ""
@@ -157,6 +165,7 @@ class ReviewBody(Body):
 
     status: Literal["accepted", "rejected", "open"]
     line: Annotated[str, Field(min_length=1, max_length=500)] | None = Field(None, description="The line, changed.")
+    guard: GuardBody | None = Field(None, description="The guard, changed.")
     note: Annotated[str, Field(max_length=500)] = ""
 
 

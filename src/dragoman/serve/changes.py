@@ -8,7 +8,7 @@ by the change.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal, Self, TypeAlias
 
@@ -21,7 +21,7 @@ from dragoman.protocols import LLM, Prompt, Reply
 from dragoman.rewriters.entries import Entry, keys, parse
 from dragoman.rewriters.guard_rules import BadRule, Rule, unsettled
 from dragoman.rewriters.lexicon import Lexicon
-from dragoman.search import ByLength
+from dragoman.search import ByLength, Weights
 
 REPLIES_KEPT = 512
 PROPOSED = "proposed"  # what records call the file of a proposed lexicon line
@@ -70,15 +70,15 @@ class Changes:
             asked=profile.weights.asked if self.asked is None else self.asked,
             query=profile.weights.query if self.query is None else self.query,
             origins={**profile.weights.origins, **dict(self.origins)},
-            retrievers=self._retrievers(profile.weights.retrievers),
+            retrievers=self._retrievers(profile.weights),
         )
         changed = replace(profile, weights=weights, rules=self._rules(profile.rules), steps=self._steps(profile.steps))
         return Edited.of(changed, self._entries(lexicon))
 
-    def _retrievers(self, held: Mapping[str, float | ByLength]) -> dict[str, float | ByLength]:
-        changed = dict(held)
+    def _retrievers(self, weights: Weights) -> dict[str, float | ByLength]:
+        changed = dict(weights.retrievers)
         for name, factor in self.retrievers:
-            by = held.get(name)
+            by = weights.of_retriever(name)
             changed[name] = factor
             if isinstance(by, ByLength):
                 changed[name] = replace(

@@ -7,12 +7,12 @@ beside it, for nothing is to be learned from them. Both hold questions: keep the
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from dragoman.jsonlines import append_line as append
 
 
 def now() -> str:
@@ -21,20 +21,8 @@ def now() -> str:
 
 
 def append_line(file: Path, row: Mapping[str, Any]) -> None:
-    """Add a line in one piece, so that several processes may write to one file, and make sure that it is there.
-
-    A line that another process was killed in stays alone: the new one begins on its own.
-    """
-    line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, b"\n" + line if torn else line)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Add a line to a log, and make sure that it is there before the one who sent it is told so."""
+    append(file, row, certain=True)
 
 
 class Clicks:

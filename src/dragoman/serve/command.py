@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from dragoman.errors import MissingExtraError
+from dragoman.learn import learn
+from dragoman.learn.sources import Sources
 from dragoman.profile import load_profile
 from dragoman.retrievers.engines import is_address
 from dragoman.serve.corpus import look_at
-from dragoman.serve.settings import Limits, Settings, Table, pair_up, read_keys
+from dragoman.serve.settings import Limits, ServiceError, Settings, Table, pair_up, read_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Options:
 
         Args:
             given: the command's other options.
-            index: the collection's; feedback and proposals are kept beside it.
+            index: the collection's; feedback, proposals and what is learned of its replies are kept beside it.
         """
         options = cls(**{**given, "profiles": (profile, "default"), "indexes": (str(index),)})
         return replace(
@@ -50,8 +52,20 @@ class Options:
             model=options.model or f"replay:{collection / 'replies.jsonl'}",
             feedback=options.feedback or str(index.with_name(f"{index.name}-feedback.jsonl")),
             proposals=options.proposals or str(index.with_name(f"{index.name}-proposals.jsonl")),
+            learned=options.learned or str(_learned(index, collection)),
             questions=options.questions or str(collection / "queries.jsonl"),
         )
+
+
+def _learned(index: Path, collection: Path) -> Path:
+    """A lexicon to review, learned of the collection's replies where it is not there yet; a tenth of a second."""
+    file = index.with_name(f"{index.name}-learned.txt")
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        learn(
+            Sources((collection / "replies.jsonl",), questions=collection / "queries.jsonl").pairs(), file, review=True
+        )
+    return file
 
 
 def settings_of(options: Options) -> Settings:
@@ -64,11 +78,16 @@ def settings_of(options: Options) -> Settings:
     """
     tables = pair_up(options.profiles or ("default",), options.indexes, options.model or "")
     tables = tuple(replace(table, embedder=_embedder_of(table, options.embedder or "")) for table in tables)
-    for table in tables:
-        _look_at(table)
-    for file in (options.report, options.questions):
-        if file:
-            Path(file).open("rb").close()
+    names = [_look_at(table) for table in tables]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ServiceError(f"two profiles are called {twice!r}; give one another `name`")
+    for read in (options.report, options.questions, options.learned):
+        if read:
+            Path(read).open("rb").close()
+    for written in (options.feedback, options.proposals):
+        if written and Path(written).is_dir():
+            raise ServiceError(f"{written} is a folder; expected a file to append to")
     return Settings(
         tables,
         host=options.host,
@@ -109,8 +128,9 @@ def _embedder_of(table: Table, embedder: str) -> str:
     return embedder if is_address(table.index) else ""
 
 
-def _look_at(table: Table) -> None:
-    """Open what a table names, so that a mistake is told before the server starts."""
-    load_profile(table.profile)
+def _look_at(table: Table) -> str:
+    """The profile's name, everything that the table names opened: a mistake is told before the server starts."""
+    profile = load_profile(table.profile)
     if table.index:
         look_at(table.index, table.embedder)
+    return profile.name

@@ -49,7 +49,8 @@ class Desk:
         self._replies = Replies()
         self._variants: OrderedDict[Changes, Dragoman] = OrderedDict()
         vocabulary = corpus.vocabulary if corpus else None
-        self._parts = Parts(retrievers=corpus.retrievers if corpus else (), vocabulary=vocabulary, llm=llm)
+        # `shared`: every variant reads and writes the same files, opened once
+        self._parts = Parts(corpus.retrievers if corpus else (), vocabulary, llm, shared={})
         self.hall = profile.build(self._parts, listeners=self._listeners)
         self._parts = replace(self._parts, writer=self.hall.writer)
         self.raw = replace(profile, steps=()).build(replace(self._parts, llm=None, models=False))

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serve.metrics import Metrics
-from dragoman.serve.problems import Problem
+from dragoman.serve.problems import Problem, template_of
 from dragoman.serve.settings import Settings, is_loopback
 
 ASKING = "/v1/"  # what is behind keys and limits
@@ -223,6 +223,9 @@ def _host_name(host: str) -> str:
 
 
 def _metric_path(scope: Scope) -> str:
-    """The path where it is one of the service's; so that made-up paths do not fill the counters."""
-    route = scope.get("route")
-    return str(getattr(route, "path", "other"))
+    """The path where it is one of the service's; so that made-up paths do not fill the counters.
+
+    Who is turned away at the door has no route yet.
+    """
+    path = getattr(scope.get("route"), "path", None) or template_of(scope["app"], scope["path"])
+    return str(path or "other")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
@@ -51,7 +52,8 @@ def journey_data(desk: Desk, result: Result, raw: Sequence[Hit]) -> dict[str, An
 
 
 def _ranking(ranking: Ranking, result: Result) -> dict[str, Any]:
-    at = next(i for i, search in enumerate(result.searches) if search == ranking.search)
+    asked = ranking.search  # two searches that came to the same weigh as one: the weight is no search's own then
+    at = next(i for i, search in enumerate(result.searches) if replace(search, weight=asked.weight) == asked)
     return {
         "search": at,
         "retriever": ranking.retriever,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -58,17 +58,17 @@ class Metrics:
     def __init__(self, shared: Path | None = None) -> None:
         self._values: defaultdict[Sample, float] = defaultdict(float)
         self._shared = shared
-        self._written = 0.0
+        self._changed = False
 
     def count(self, name: str, by: float = 1, **labels: str) -> None:
         """Add to a counter."""
         self._values[name, _labels(labels)] += by
-        self._share()
+        self._changed = True
 
     def level(self, name: str, value: float, **labels: str) -> None:
         """Set a gauge."""
         self._values[name, _labels(labels)] = value
-        self._share()
+        self._changed = True
 
     def observe(self, name: str, seconds: float, **labels: str) -> None:
         """Put a duration into a histogram."""
@@ -77,6 +77,7 @@ class Metrics:
         bound = f"{BOUNDS[at]:g}" if at < len(BOUNDS) else "+Inf"
         self._values[f"{name}_bucket", (*key, ("le", bound))] += 1
         self._values[f"{name}_sum", key] += seconds
+        self._changed = True
 
     def listener(self, profile: str) -> Listener:
         """What counts a profile's events."""
@@ -91,15 +92,18 @@ class Metrics:
                 total[sample] += value
         return "".join(line + "\n" for line in _lines(total))
 
-    def _share(self) -> None:
-        if self._shared is not None and time.monotonic() - self._written > SHARED_EVERY:
-            self._write()
+    async def keep(self) -> None:
+        """Leave the counters for the other workers as long as they change, until cancelled."""
+        while self._shared is not None:
+            await asyncio.sleep(SHARED_EVERY)
+            if self._changed:
+                self._write()
 
     def _write(self) -> None:
         """Leave the counters where the other workers read them, whole or not at all."""
         if self._shared is None:
             return
-        self._written = time.monotonic()
+        self._changed = False
         file = self._shared / f"{os.getpid()}.json"
         part = file.with_suffix(".part")
         part.write_text(json.dumps([[name, labels, value] for (name, labels), value in self._values.items()]))
@@ -126,16 +130,14 @@ class Listener:
         if phase in ("stop", "exception"):
             getattr(self, f"_{kind}", _nothing)(event.attributes, phase)
 
-    def _step(self, attributes: Mapping[str, object], phase: str) -> None:
+    def _step(self, attributes: Mapping[str, object], _: str) -> None:
         name, outcome = str(attributes["rewriter"]), str(attributes["outcome"])
         self._metrics.count("dragoman_steps_total", profile=self._profile, step=name, outcome=outcome)
         self._metrics.observe("dragoman_step_seconds", _seconds(attributes), profile=self._profile, step=name)
-        rewriting = attributes.get("rewriting")
-        steps = getattr(rewriting, "steps", ())
-        if phase == "stop" and steps:
-            for hit in steps[-1].rules:
+        for step in getattr(attributes.get("rewriting"), "steps", ())[-1:]:
+            for hit in step.rules:
                 self._metrics.count("dragoman_rules_total", profile=self._profile, rule=hit.rule)
-            for direction, tokens in (("in", steps[-1].usage.tokens_in), ("out", steps[-1].usage.tokens_out)):
+            for direction, tokens in (("in", step.usage.tokens_in), ("out", step.usage.tokens_out)):
                 if tokens:
                     self._metrics.count(
                         "dragoman_tokens_total", tokens, profile=self._profile, step=name, direction=direction

@@ -9,25 +9,36 @@ from dragoman.errors import RewriteSkipped
 from dragoman.protocols import LLM, Prompt, Reply
 
 TICK = 0.02  # seconds
-SHARE = 0.3  # of the newest tick; a burst of a few questions is no rush
+SHARE = 0.3  # of the newest tick
+# How much of one tick's lateness counts, in limits: a single stall, however long, is no rush; it takes four in a row.
+MOST_OF_ONE = 1.5
 
 
 class Pace:
     """How late this process's event loop comes round to what is due.
 
+    Args:
+        most: seconds behind, beyond which the process is in a rush; 0: it never is.
+
     Attributes:
         behind: seconds, smoothed over some ten ticks. A question comes round a dozen times until it is answered.
     """
 
-    def __init__(self) -> None:
-        self.behind = 0.0
+    def __init__(self, most: float) -> None:
+        self.most, self.behind = most, 0.0
+
+    @property
+    def rushed(self) -> bool:
+        """Whether what can be left out is to be left out."""
+        return 0 < self.most < self.behind
 
     async def watch(self) -> None:
         """Keep `behind` up to date until cancelled."""
         while True:
             due = time.monotonic() + TICK
             await asyncio.sleep(TICK)
-            self.behind += SHARE * (time.monotonic() - due - self.behind)
+            late = min(time.monotonic() - due, MOST_OF_ONE * self.most)
+            self.behind += SHARE * (late - self.behind)
 
 
 class Spared:
@@ -36,11 +47,10 @@ class Spared:
     Args:
         llm: the model, its leash and breaker included.
         pace: of the process.
-        most: seconds behind, beyond which it is not asked.
     """
 
-    def __init__(self, llm: LLM, pace: Pace, most: float) -> None:
-        self.llm, self._pace, self._most = llm, pace, most
+    def __init__(self, llm: LLM, pace: Pace) -> None:
+        self.llm, self._pace = llm, pace
 
     @property
     def name(self) -> str:
@@ -59,7 +69,7 @@ class Spared:
             RewriteSkipped: the process runs behind.
             LLMError: what the model raised.
         """
-        if self._pace.behind > self._most:
+        if self._pace.rushed:
             late = f"{self._pace.behind * 1000:.0f} ms"
             raise RewriteSkipped(f"this service runs {late} behind, so {self.name} was left out")
         return await self.llm(prompt)

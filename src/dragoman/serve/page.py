@@ -10,6 +10,8 @@ from pathlib import PurePath
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from dragoman.serve.problems import Problem
+
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -78,4 +80,6 @@ def add_page(app: FastAPI) -> None:
     @app.get("/page/{path:path}", include_in_schema=False)
     async def file(request: Request, path: str) -> Response:
         found = files.get(path)
-        return Response(status_code=404) if found is None else found.answer(request)
+        if found is None:
+            raise Problem(404, f"the page has no file {path[:80]!r}")
+        return found.answer(request)

@@ -89,7 +89,9 @@ def handle_problems(app: FastAPI) -> None:
             raise TypeError(f"expected an HTTPException, found {type(error).__name__}")
         headers = dict(error.headers or {})
         if error.status_code == 405:
-            headers["Allow"] = _allowed(app, request.url.path) or headers.get("Allow", "")
+            template = template_of(app, request.url.path)
+            methods = app.openapi()["paths"].get(template, {})
+            headers["Allow"] = ", ".join(sorted(map(str.upper, methods))) or headers.get("Allow", "")
         return Problem(error.status_code, str(error.detail), headers).response()
 
     async def invalid(_: Request, error: Exception) -> Response:
@@ -108,10 +110,9 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(Exception, defect)
 
 
-def _allowed(app: FastAPI, path: str) -> str:
-    """Every method of a path, as its routes together have them."""
-    found = [methods for template, methods in app.openapi()["paths"].items() if compile_path(template)[0].match(path)]
-    return ", ".join(sorted(method.upper() for methods in found[:1] for method in methods))
+def template_of(app: FastAPI, path: str) -> str | None:
+    """The path of OpenAPI that a request's is one of, `/v1/proposals/{identity}`; None where there is none."""
+    return next((template for template in app.openapi()["paths"] if compile_path(template)[0].match(path)), None)
 
 
 def _invalid(error: RequestValidationError) -> Problem:

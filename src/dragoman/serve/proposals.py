@@ -1,7 +1,8 @@
 """Proposed lexicon entries and guards, kept in a file until a person has reviewed them.
 
 A journal, one JSON object a line: a proposal, or a review of one by its `id`. The profile's own files
-are never written: what was accepted is given out as lexicon lines, for a person to put where they belong.
+are never written: what was accepted is given out as lexicon lines, and as guards in the profile's own
+form, for a person to put where they belong.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from uuid import uuid4
 
 from dragoman.errors import CollectionError
 from dragoman.rewriters.entries import serialise
-from dragoman.serve.changes import entry_of
+from dragoman.serve.changes import Changes, entry_of, rule_of
 from dragoman.serve.clicks import append_line, now
 
 OPEN, ACCEPTED, REJECTED = "open", "accepted", "rejected"
+LEXICON, GUARD = "lexicon", "guard"
 
 
 class Proposals:
@@ -63,20 +65,33 @@ class Proposals:
                 found[row["id"]] = {"status": OPEN, **row}
         return list(reversed(found.values()))
 
+    def find(self, identity: str) -> dict[str, Any] | None:
+        """The proposal of that id; None where there is none.
+
+        Raises:
+            CollectionError: a line is not of this form.
+        """
+        return next((each for each in self.all() if each["id"] == identity), None)
+
     def lexicon(self) -> str:
-        """The accepted entries as the text of a lexicon file, each under its reason."""
-        lines = []
-        for row in reversed(self.all()):
-            if row["status"] == ACCEPTED and row["kind"] == "lexicon":
-                reason = " ".join(str(row.get("reason", "")).split())
-                lines.append((f"# {reason}\n" if reason else "") + serialise([entry_of(row["line"])]))
-        return "\n".join(lines)
+        """The accepted entries as the text of a lexicon file, each under its reason.
+
+        Comments name the lines that are to go: `# instead of: LINE` and `# leave out: LINE`.
+        """
+        return "\n".join(map(_lines, self._accepted(LEXICON)))
+
+    def guards(self) -> str:
+        """The accepted guards as tables of a profile, each under its reason; comments name those that are to go."""
+        return "\n".join(map(_table, self._accepted(GUARD)))
+
+    def _accepted(self, kind: str) -> list[dict[str, Any]]:
+        return [row for row in reversed(self.all()) if row["status"] == ACCEPTED and row["kind"] == kind]
 
     def _rows(self) -> list[dict[str, Any]]:
         if not self.file.exists():
             return []
         rows = []
-        for number, line in enumerate(self.file.read_text("utf-8").splitlines(), start=1):
+        for number, line in enumerate(self.file.read_text("utf-8").split("\n"), start=1):
             if line.strip():
                 try:
                     row = json.loads(line)
@@ -86,3 +101,53 @@ class Proposals:
                     raise CollectionError("neither a proposal nor a review", self.file, number)
                 rows.append(row)
         return rows
+
+
+def changes_of(row: Mapping[str, Any]) -> Changes:
+    """What a proposal changes of its profile.
+
+    Raises:
+        ProfileError: a line or a guard that cannot be used.
+    """
+    if "guard" in row:
+        guard = row["guard"]
+        return Changes(guards=(rule_of(guard["id"], guard["pattern"], guard["replacement"], guard["reason"]),))
+    if "without_guard" in row:
+        return Changes(without_guards=(row["without_guard"],))
+    gone = row.get("without", row.get("replaces"))
+    lines = (str(entry_of(row["line"])),) if "line" in row else ()
+    return Changes(lexicon=lines, without=entry_of(gone).left if gone else ())
+
+
+def _lines(row: Mapping[str, Any]) -> str:
+    """A proposal as lines of a lexicon file."""
+    if "without" in row:
+        return _comments(row) + f"# leave out: {_one_line(row['without'])}\n"
+    return _comments(row) + serialise([entry_of(row["line"])])
+
+
+def _table(row: Mapping[str, Any]) -> str:
+    """A proposal as a table of a profile."""
+    if "without_guard" in row:
+        return _comments(row) + f"# leave out the guard {_text(row['without_guard'])}\n"
+    guard = row["guard"]
+    reason = guard["reason"] or row.get("reason") or f"proposed at {row['at']}"  # a profile's guard needs one
+    held = {**guard, "reason": reason}
+    return _comments(row) + "[[guards]]\n" + "".join(f"{key} = {_text(value)}\n" for key, value in held.items())
+
+
+def _comments(row: Mapping[str, Any]) -> str:
+    """Why, and instead of what."""
+    said = [_one_line(row.get("reason", ""))]
+    if row.get("replaces"):
+        said.append(f"instead of: {_one_line(row['replaces'])}")
+    return "".join(f"# {line}\n" for line in said if line)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _text(value: str) -> str:
+    """A text as TOML holds it: JSON's escapes, and one more sign that has to be."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from dragoman.serve.app import make_app
-from dragoman.serve.settings import LEVEL, VARIABLE, Settings
+from dragoman.serve.settings import LEVEL, VARIABLE, ServiceError, Settings
 from dragoman.telemetry import log
 
 BACKLOG = 2048  # connections that may wait to be taken
@@ -41,8 +41,9 @@ def serve(settings: Settings, workers: int = 1) -> None:
 
     Raises:
         ProfileError, IndexStateError: a profile or an index cannot be used.
-        SystemExit: the address is taken.
+        ServiceError: the address cannot be listened on.
     """
+    _see_free(settings.host, settings.port)
     # The embedder of each worker takes its share of the processors; more threads would spin while they wait.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, processors() // workers)))
     if threading.current_thread() is threading.main_thread():
@@ -50,6 +51,18 @@ def serve(settings: Settings, workers: int = 1) -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with suppress(KeyboardInterrupt):
         _side_by_side(settings, workers) if workers > 1 else _alone(settings)
+
+
+def _see_free(host: str, port: int) -> None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as exc:
+        raise ServiceError(
+            f"{host}:{port} cannot be listened on ({exc.strerror}); give another --port, 0 for a free one, or --host"
+        ) from exc
 
 
 def _alone(settings: Settings) -> None:

@@ -33,9 +33,9 @@ class Service:
     clicks: Clicks | None
     proposals: Proposals | None
     learned: LearnedFile | None
+    pace: Pace
     desks: dict[str, Desk] = field(default_factory=dict)
-    pace: Pace = field(default_factory=Pace)
-    _watching: asyncio.Task[None] | None = None
+    _watching: tuple[asyncio.Task[None], ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> Service:
@@ -45,7 +45,7 @@ class Service:
         clicks = Clicks(Path(settings.feedback)) if settings.feedback else None
         proposals = Proposals(Path(settings.proposals)) if settings.proposals else None
         learned = LearnedFile(Path(settings.learned)) if settings.learned else None
-        return cls(settings, metrics, counter, clicks, proposals, learned)
+        return cls(settings, metrics, counter, clicks, proposals, learned, Pace(settings.limits.behind))
 
     async def open(self) -> None:
         """Open every table.
@@ -60,21 +60,20 @@ class Service:
             if desk.name in self.desks:
                 raise ServiceError(f"two profiles are called {desk.name!r}; give one another `name`")
             self.desks[desk.name] = desk
-        self._watching = asyncio.create_task(self.pace.watch(), name="dragoman pace")
+        self._watching = tuple(asyncio.create_task(each) for each in (self.pace.watch(), self.metrics.keep()))
         # What is loaded now stays. Left among what is collected, each full collection would walk it, hold every
         # question up for 0.2 s, and deadlines be missed by as much.
         gc.collect()
         gc.freeze()
 
     def _spared(self, llm: LLM) -> LLM:
-        most = self.settings.limits.behind
-        return Spared(llm, self.pace, most) if most and not isinstance(innermost(llm), Replay) else llm
+        return llm if isinstance(innermost(llm), Replay) else Spared(llm, self.pace)
 
     async def close(self) -> None:
         """Close every desk."""
         gc.unfreeze()
-        if self._watching is not None:
-            self._watching.cancel()
+        for task in self._watching:
+            task.cancel()
         for desk in self.desks.values():
             await desk.close()
         self.desks.clear()

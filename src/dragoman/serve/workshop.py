@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as FromPath
@@ -14,19 +15,22 @@ from starlette.responses import Response
 from dragoman.learn import Status
 from dragoman.rewriters.entries import keys
 from dragoman.rewriters.guard_rules import Rule
+from dragoman.rewriters.masking import Masking
 from dragoman.search import ByLength, Weights
 from dragoman.serve.answers import LearnedAnswer, LearnedAnswers, ProposalAnswer, ProposalsAnswer
 from dragoman.serve.asking import answers, problems, said, service_of
-from dragoman.serve.bodies import DecisionBody, GuardBody, ProposalBody, ReviewBody
-from dragoman.serve.changes import Changes, entry_of, rule_of
+from dragoman.serve.bodies import PROPOSABLE, DecisionBody, ProposalBody, ReviewBody
+from dragoman.serve.changes import entry_of
 from dragoman.serve.desk import Desk
 from dragoman.serve.learned import LearnedFile
-from dragoman.serve.problems import Problem
-from dragoman.serve.proposals import Proposals
+from dragoman.serve.problems import MEDIA_TYPE, Problem
+from dragoman.serve.proposals import GUARD, LEXICON, Proposals, changes_of
 from dragoman.serve.service import Service
 
 EXAMPLES_A_KIND = 6
 MOST_ENTRIES = 50
+PROBLEM = {"$ref": "#/components/schemas/ProblemData"}
+OPEN: Mapping[str, Any] = {"security": []}  # of OpenAPI: no key is needed, whatever the service has
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 router = APIRouter()
 
@@ -77,7 +81,7 @@ def _profile_data(desk: Desk) -> dict[str, Any]:
 
 def _weight(weights: Weights, retriever: str) -> float | None:
     """What a retriever counts; None where that goes by the length of each search."""
-    weight = weights.retrievers.get(retriever, 1.0)
+    weight = weights.of_retriever(retriever)
     return None if isinstance(weight, ByLength) else weight
 
 
@@ -143,42 +147,64 @@ async def proposals(request: Request) -> Response:
 
 @router.post("/v1/proposals", responses=answers(ProposalAnswer, 409, 500), response_class=Response)
 async def propose(request: Request, body: ProposalBody) -> Response:
-    """Keep a lexicon line or a guard for review; it is tried before it is kept."""
+    """Keep a lexicon line or a guard, or that one is to go, for review; it is tried before it is kept."""
     service = service_of(request)
     journal, desk = _journal(service), service.desk(body.profile)
-    if (body.line is None) == (body.guard is None):
-        raise Problem(422, "a proposal is a `line` of the lexicon or a `guard`: give one of them")
-    tried = Changes(
-        lexicon=(str(entry_of(body.line)),) if body.line is not None else (),
-        guards=(_rule(body.guard),) if body.guard is not None else (),
-    )
-    await asyncio.to_thread(tried.apply, desk.profile, desk.lexicon)
-    row = body.model_dump(exclude_none=True) | {
-        "kind": "lexicon" if body.line is not None else "guard",
-        "profile": desk.name,
-    }
+    row = body.model_dump(exclude_none=True)
+    given = [name for name in PROPOSABLE if name in row]
+    if len(given) != 1:
+        raise Problem(422, f"a proposal is one of {', '.join(PROPOSABLE)}; found {', '.join(given) or 'none'}")
+    await asyncio.to_thread(_try, desk, row)
+    if body.question is not None:
+        row["question"] = Masking(desk.profile.masking)(body.question)
+    row |= {"kind": GUARD if "guard" in given[0] else LEXICON, "profile": desk.name}
     return said(await asyncio.to_thread(journal.propose, row))
+
+
+def _try(desk: Desk, row: Mapping[str, Any]) -> None:
+    """Make the profile as it is proposed.
+
+    Raises:
+        ProfileError: it cannot be made.
+        Problem: 422, what is to go is not there.
+    """
+    changes = changes_of(row)
+    if "without" in row:
+        line = str(entry_of(row["without"]))
+        if not any(str(entry) == line for entry in (desk.lexicon.entries if desk.lexicon else ())):
+            raise Problem(422, f"the lexicon of {desk.name!r} has no line {line[:80]!r}; give it as it stands")
+    if "without_guard" in row and not any(rule.id == row["without_guard"] for rule in desk.profile.rules):
+        raise Problem(422, f"{desk.name!r} has no guard {row['without_guard']!r}")
+    changes.apply(desk.profile, desk.lexicon)
 
 
 @router.post("/v1/proposals/{identity}", responses=answers(ProposalAnswer, 404, 409, 500), response_class=Response)
 async def review(request: Request, identity: Annotated[str, FromPath(max_length=40)], body: ReviewBody) -> Response:
     """Accept, change or reject a proposal."""
-    journal = _journal(service_of(request))
-    if body.line is not None:
-        entry_of(body.line)
-    reviewed = await asyncio.to_thread(journal.review, identity, body.model_dump(exclude_none=True))
-    if reviewed is None:
+    service = service_of(request)
+    journal = _journal(service)
+    held = await asyncio.to_thread(journal.find, identity)
+    if held is None:
         raise Problem(404, f"there is no proposal {identity!r}")
-    return said(reviewed)
+    row = body.model_dump(exclude_none=True)
+    for part in ("line", "guard"):
+        if part in row and part not in held:
+            raise Problem(422, f"the proposal {identity!r} has no {part} to change")
+        if part in row:
+            await asyncio.to_thread(_try, service.desk(held["profile"]), {**held, **row})
+    reviewed = await asyncio.to_thread(journal.review, identity, row)
+    return said(reviewed or held)
 
 
 @router.get(
     "/v1/accepted",
-    responses={**problems(409, 500), 200: {"content": {"text/plain": {}}, "description": "Lexicon lines"}},
+    responses={**problems(409, 500), 200: {"content": {"text/plain": {}}, "description": "Lines of a file"}},
+    response_class=Response,
 )
-async def accepted(request: Request) -> Response:
-    """The accepted lexicon entries as a file's text, each under its reason."""
-    text = await asyncio.to_thread(_journal(service_of(request)).lexicon)
+async def accepted(request: Request, kind: Literal["lexicon", "guard"] = "lexicon") -> Response:
+    """The accepted lexicon entries, or guards, as a file's text, each under its reason and what is to go for it."""
+    journal = _journal(service_of(request))
+    text = await asyncio.to_thread(journal.guards if kind == GUARD else journal.lexicon)
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
@@ -197,7 +223,15 @@ async def decide(request: Request, body: DecisionBody) -> Response:
     return said(await asyncio.to_thread(file.decide, body.left, Status(body.status), body.lines))
 
 
-@router.get("/report", include_in_schema=False)
+@router.get(
+    "/report",
+    responses={
+        200: {"content": {"text/html": {}}, "description": "The report"},
+        404: {"content": {MEDIA_TYPE: {"schema": PROBLEM}}, "description": "None is shown here"},
+    },
+    response_class=Response,
+    openapi_extra=dict(OPEN),
+)
 async def report(request: Request) -> Response:
     """The report of `dragoman evaluate`."""
     file = service_of(request).settings.report
@@ -217,7 +251,3 @@ def _learned(service: Service) -> LearnedFile:
     if service.learned is None:
         raise Problem(409, "this service has no learned lexicon to review; start it with --learned FILE")
     return service.learned
-
-
-def _rule(guard: GuardBody) -> Rule:
-    return rule_of(guard.id, guard.pattern, guard.replacement, guard.reason)

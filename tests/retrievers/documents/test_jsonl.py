@@ -71,6 +71,7 @@ def test_a_gzipped_file_is_read(tmp_path: Path) -> None:
         ('["a"]', "found a list, expected an object"),
         ('"a"', "found text, expected an object"),
         ("null", "found null, expected an object"),
+        ('{"_id": "a", "text": "x", "metadata": {"n": ' + "9" * 5000 + "}}", "a whole number of too many digits"),
         (b'{"_id": "\xff"}', "not UTF-8 at byte 9"),
     ],
 )

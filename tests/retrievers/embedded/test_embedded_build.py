@@ -261,3 +261,13 @@ def test_a_build_is_the_same_whenever_it_is_made(corpus: Corpus, signs: Rows, tm
     files = [json.loads((out / "manifest.json").read_text())["files"] for out in (first, second)]
     for name in ("passages.jsonl", "vectors.f16", "vectors.owners.npy", "vocabulary.jsonl"):
         assert files[0][name] == files[1][name]
+
+
+def test_progress_is_told_all_the_way_where_a_document_has_several_windows(
+    corpus: Corpus, tmp_path: Path, toy: Named
+) -> None:
+    rows = [{"_id": f"d{n}", "title": "", "text": "speed camera. " * 120} for n in range(400)]
+    told: list[int] = []
+    build_index([corpus(rows)], tmp_path / "index", embedder=toy, progress=lambda done, _: told.append(done))
+    assert len(told) >= 400 // 64
+    assert told == sorted(told)

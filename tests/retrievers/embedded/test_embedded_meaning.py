@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from toy_index import Corpus, Rows
 
+from dragoman.dragoman import Dragoman
 from dragoman.errors import RetrievalError
 from dragoman.retrievers import EmbeddedIndex, build_index, open_index
-from dragoman.retrievers.embedded.meaning import Meaning
+from dragoman.retrievers.embedded.meaning import PROBE, Meaning
 from dragoman.retrievers.embedders import Named, Vectors
 from dragoman.types import Search
 
@@ -138,3 +139,23 @@ def test_it_embeds_texts_for_others(index: EmbeddedIndex) -> None:
     vectors = meaning(index).embed(["a", "stop"])
     assert vectors.shape == (2, 64)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
+
+
+def test_vectors_of_other_dimensions_at_a_question_fail_as_a_retriever_fails(
+    corpus: Corpus, signs: Rows, tmp_path: Path, toy: Named
+) -> None:
+    def widens(texts: list[str]) -> Vectors:
+        return toy(texts) if texts == [PROBE] else np.ones((len(texts), 65), np.float32)
+
+    build_index([corpus(signs)], tmp_path / "index", embedder=toy)
+    with open_index(tmp_path / "index", embedder=Named(toy.name, widens)) as index:
+        for ask in (
+            lambda: meaning(index)(Search("speed"), 3, {}),
+            lambda: meaning(index).prepare([Search("speed"), Search("stop")]),
+            lambda: meaning(index).embed(["speed"]),
+            lambda: index.standing("speed"),
+        ):
+            with pytest.raises(RetrievalError, match="gave 65 dimensions, the index's vectors have 64"):
+                ask()
+        assert len(meaning(index).embed([])) == 0
+        assert Dragoman(index.retrievers).search("speed limit").hits[0].doc_id == "2"

@@ -9,6 +9,7 @@ from toy_index import Corpus, Rows
 
 from dragoman.errors import IndexStateError, RetrievalError
 from dragoman.retrievers import build_index, open_index
+from dragoman.retrievers.embedded import layout
 from dragoman.retrievers.embedders import Named
 from dragoman.types import Search
 
@@ -30,7 +31,9 @@ def test_an_empty_folder_holds_no_finished_index(tmp_path: Path) -> None:
         open_index(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": "new"}', '{"format": 1}', "\udcff"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "[" * 100_000, "null", '{"format": "new"}', '{"format": 1}', "\udcff"]
+)
 def test_a_damaged_manifest_is_told(built: Path, toy: Named, content: str) -> None:
     (built / "manifest.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(IndexStateError, match="build the index again"):
@@ -118,3 +121,90 @@ def test_the_retrievers_are_words_and_meaning(built: Path, toy: Named) -> None:
     with open_index(built, embedder=toy) as index:
         assert [r.name for r in index.retrievers] == ["words", "meaning", "headings_meaning"]
         assert all(getattr(r, "inline", False) for r in index.retrievers)
+
+
+def test_an_open_index_answers_as_it_is_when_another_was_built_in_its_place(
+    built: Path, corpus: Corpus, signs: Rows, toy: Named
+) -> None:
+    with open_index(built, embedder=toy) as before:
+        build_index([corpus(list(signs)[:1], "other.jsonl")], built, embedder=toy)
+        build_index([corpus(list(signs)[:1], "other.jsonl")], built, embedder=toy)
+        assert not list(built.glob("generation-1"))
+        assert before.meaning is not None
+        assert before.headings_meaning is not None
+        assert len(before.meaning(Search("speed"), 50, {})) > 1
+        assert len(before.headings_meaning(Search("speed"), 50, {})) > 1
+        assert before.vocabulary.documents == len(list(signs))
+        before.standing("speed")
+
+
+CHANGES: tuple[dict[str, object], ...] = (
+    {"generation": 5},
+    {"generation": "generation-1/../generation-1"},
+    {"generation": "\0"},
+    {"language": None},
+    {"documents": 4},
+    {"documents": True},
+    {"numbers": "5"},
+    {"numbers": 10**18, "documents": 10**18},
+    {"replaced": {}},
+    {"replaced": [5], "documents": 4},
+    {"replaced": [-1], "documents": 4},
+    {"files": []},
+    {"files": {"words/meta.json": 1}},
+    {"files": {"words/meta.json": [float("inf"), 1]}},
+    {"files": {"\0": [1, 1]}},
+    {"model": {}},
+    {"model": []},
+    {"model": {"name": 1, "fingerprint": "", "dimensions": 1, "probe": [1.0]}},
+    {"model": {"name": "callable:bag", "fingerprint": "", "dimensions": 64, "probe": [1.0]}},
+    {"model": {"name": "callable:bag", "fingerprint": "", "dimensions": 1, "probe": [10**400]}},
+)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_manifest_of_wrong_types_or_counts_is_damage(built: Path, toy: Named, change: dict[str, object]) -> None:
+    manifest = json.loads((built / "manifest.json").read_text())
+    (built / "manifest.json").write_text(json.dumps(manifest | change))
+    with pytest.raises(IndexStateError, match=r"damaged: .*build the index again"):
+        open_index(built, embedder=toy)
+
+
+def test_a_file_is_no_index_and_an_address_of_no_engine_names_those_there_are(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IndexStateError, match="is a file, not the folder of an index"):
+        open_index(tmp_path / "file")
+    with pytest.raises(IndexStateError, match=r"^solr://me:\*\*\*@host: no such folder.* sqlite:, postgresql:"):
+        open_index("solr://me:hunter2@host")
+
+
+def test_an_index_that_this_user_may_not_write_to_opens(
+    built: Path, toy: Named, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = built / "generation-1" / "words" / ".tantivy-meta.lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()  # no permission would keep out whoever may do everything
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    with open_index(built, embedder=toy) as index:
+        assert not list((tmp_path / "temporary").iterdir())
+        assert index.words(Search("speed limit"), 1, {}).doc_ids == ("2",)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    with pytest.raises(IndexStateError, match=r"words: cannot be opened .* let this user write"):
+        open_index(built, embedder=toy)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(
+    built: Path, toy: Named, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(layout, "_crc", denied)
+    with pytest.raises(IndexStateError, match=f"index: {built}/.* may not be read by this user; give it the right to"):
+        open_index(built, embedder=toy)
+
+
+def test_whoever_may_read_one_file_of_an_index_may_read_all(built: Path) -> None:
+    files = [p for p in (built / "generation-1").rglob("*") if p.is_file() and p.suffix != ".lock"]
+    assert {path.stat().st_mode for path in files} == {(built / "manifest.json").stat().st_mode}

@@ -37,6 +37,20 @@ def test_an_everyday_question_is_off_topic(index: EmbeddedIndex) -> None:
     assert standing.off_topic()
 
 
+@pytest.mark.parametrize("text", ["Die Regel {0} verlangt von Fahrern der Klasse {0}, am Schild {0} zu halten.", ""])
+def test_an_index_in_a_language_without_a_list_turns_nothing_away(
+    text: str, corpus: Corpus, toy: Named, tmp_path: Path
+) -> None:
+    rows = [{"_id": str(n), "title": f"Regel {n}", "text": text.format(f"nr{n}")} for n in range(40)]
+    build_index([corpus(rows)], tmp_path / "index", embedder=toy, language="de")
+    index = open_index(tmp_path / "index", embedder=toy)
+    for asked in ("how do i knit a scarf", "wie stricke ich einen schal"):
+        standing = index.standing(asked)
+        assert standing is not None
+        assert standing.elsewhere == 0
+        assert not standing.off_topic()
+
+
 def test_an_index_of_words_has_no_standing(corpus: Corpus, tmp_path: Path) -> None:
     build_index([corpus([{"_id": "1", "text": "stop"}])], tmp_path / "index", embedder=None)
     assert open_index(tmp_path / "index").standing("stop") is None

@@ -25,6 +25,7 @@ def unit(rows: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 def table(place: Path, owners: list[int], made: NDArray[np.float32], replaced: tuple[int, ...] = ()) -> VectorTable:
+    place.mkdir(exist_ok=True)
     writer = VectorWriter(place, "v")
     writer.add(owners, made)
     writer.close()
@@ -145,3 +146,15 @@ def test_a_document_has_a_bounded_number_of_windows() -> None:
 def test_what_follows_a_section_sign_is_not_the_title() -> None:
     assert short_title("Definitions§ 46.2-100.1. Certified mail") == "Definitions"
     assert short_title("§ 12 Lamps") == "§ 12 Lamps"
+
+
+@pytest.mark.parametrize("depth", [10**18, 10**400])
+def test_a_depth_beyond_any_corpus_gives_all_that_are_near(
+    graph: tuple[VectorTable, NDArray[np.float32], list[int]], tmp_path: Path, depth: int
+) -> None:
+    searched, made, _ = graph
+    few = table(tmp_path / "few", [0, 1], made[:2])
+    for allowed in (None, np.arange(1_500, dtype=np.uint32)):
+        near, most = searched.nearest(made[0], depth, allowed)[1], searched.nearest(made[0], 2_000, allowed)[1]
+        assert set(near.tolist()) == set(most.tolist())
+    assert len(few.nearest(made[0], depth, None)[1]) == len(few.nearest(made[0], 2, None)[1])

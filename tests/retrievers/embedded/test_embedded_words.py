@@ -126,3 +126,8 @@ def test_codes_hold_a_digit_and_an_inner_mark(text: str) -> None:
 
 def test_codes_are_folded_and_whole() -> None:
     assert codes("§ 46.2-870 and E‑1234 but not well-known, 42 or A1") == ["46.2-870", "e-1234"]
+
+
+def test_a_depth_beyond_any_corpus_gives_all_that_match(index: EmbeddedIndex) -> None:
+    for filters in ({}, {"state": "North"}):
+        assert index.words(Search("speed"), 10**30, filters).doc_ids == index.words(Search("speed"), 5, filters).doc_ids

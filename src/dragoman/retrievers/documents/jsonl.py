@@ -47,6 +47,8 @@ def _document(line: bytes, path: Path, number: int) -> Document:
         raise CollectionError(f"not UTF-8 at byte {exc.start}; save the file as UTF-8", path, number) from exc
     except (json.JSONDecodeError, RecursionError) as exc:
         raise CollectionError(f"not JSON ({exc}); expected one object a line", path, number) from exc
+    except ValueError as exc:  # what Python refuses to read of JSON
+        raise CollectionError("a whole number of too many digits; write it as text", path, number) from exc
     if not isinstance(row, dict):
         raise CollectionError(f"found {_kind(row)}, expected an object with _id, title and text", path, number)
     metadata = row.get("metadata")

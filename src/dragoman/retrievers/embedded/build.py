@@ -203,7 +203,7 @@ class _Build:
                 self._waiting_titles.append((number, short_title(document.title) or document.text[:80]))
                 if len(self._waiting) >= _EMBEDDED_AT_ONCE:
                     self._embed()
-            if progress and self.added % _SHOWN_EVERY == 0 and not self._waiting:
+            if progress and self.added % _SHOWN_EVERY == 0:
                 progress(self.added + self.skipped, total)
         self._embed()
         if progress:
@@ -257,7 +257,7 @@ class _Build:
         passages = Passages(self._generation)
         try:
             table = VectorTable(self._generation, VECTORS, dimensions, len(passages), replaced)
-            write_topic(self._generation, table, embedder, sample(passages, replaced))
+            write_topic(self._generation, table, embedder, sample(passages, replaced), self._language)
         finally:
             passages.close()
 

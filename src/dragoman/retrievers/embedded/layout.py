@@ -13,17 +13,20 @@ next builder clears away; a reader never sees it. Files of a generation never ch
 from __future__ import annotations
 
 import json
+import mmap
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dragoman.errors import IndexStateError
 
+T = TypeVar("T")
 FORMAT = 1
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -35,6 +38,16 @@ _GENERATION = "generation-"
 # Reading 8 MB takes some 5 ms; a file above it is held to its length when opened, and to its
 # checksum by `EmbeddedIndex.verify`.
 _CHECKED_WHEN_OPENED = 8 * 1024 * 1024
+
+
+def mapped(path: Path) -> mmap.mmap:
+    """A file's bytes; they can be read as long as this is kept, after the file was removed too.
+
+    Raises:
+        OSError, ValueError: it is not there, or empty.
+    """
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +101,19 @@ def read_manifest(index: Path) -> Manifest:
             raise IndexStateError("no such index; build it with `dragoman index SOURCE --out DIR`", index) from None
         what = "holds no finished index; build it with `dragoman index SOURCE --out DIR`"
         raise IndexStateError(what, index) from None
-    except (OSError, ValueError) as exc:
-        raise IndexStateError(f"damaged: {MANIFEST} cannot be read ({exc}); build the index again", index) from exc
+    except NotADirectoryError as exc:
+        what = "is a file, not the folder of an index; build one with `dragoman index SOURCE --out DIR`"
+        raise IndexStateError(what, index) from exc
+    except (OSError, ValueError, RecursionError) as exc:
+        raise unusable(f"{MANIFEST} cannot be read ({exc})", index, exc) from exc
     return _manifest(row, index)
+
+
+def unusable(what: str, index: Path, exc: Exception) -> IndexStateError:
+    """The error to raise where reading an index failed: what may not be read is not damaged."""
+    if isinstance(exc, PermissionError):
+        return IndexStateError(f"{exc.filename or what} may not be read by this user; give it the right to", index)
+    return IndexStateError(f"damaged: {what}; build the index again", index)
 
 
 def _manifest(row: Any, index: Path) -> Manifest:
@@ -102,12 +125,34 @@ def _manifest(row: Any, index: Path) -> Manifest:
             index,
         )
     try:
-        model = row["model"] and Model(**{**row["model"], "probe": tuple(row["model"]["probe"])})
-        files = {str(name): (int(size), int(crc)) for name, (size, crc) in row["files"].items()}
-        replaced = tuple(int(number) for number in row["replaced"])
-        return Manifest(**{**row, "model": model, "files": files, "replaced": replaced})
-    except (KeyError, TypeError, ValueError, AttributeError) as exc:
-        raise IndexStateError(f"damaged: {MANIFEST} makes no sense ({exc!r}); build the index again", index) from exc
+        return _checked(row)
+    except (KeyError, TypeError, ValueError, OverflowError) as exc:
+        raise unusable(f"{MANIFEST} makes no sense ({exc!r})", index, exc) from exc
+
+
+def _checked(row: dict[str, Any]) -> Manifest:
+    files = {name: (_is(int, size), _is(int, crc)) for name, (size, crc) in _is(dict, row["files"]).items()}
+    replaced = tuple(_is(int, number) for number in _is(list, row["replaced"]))
+    numbers, documents, generation = _is(int, row["numbers"]), _is(int, row["documents"]), _is(str, row["generation"])
+    if not re.fullmatch(rf"{_GENERATION}\d+", generation, re.ASCII):
+        raise ValueError("its generation is not named as one")
+    if documents != numbers - len(replaced) or not all(0 <= number < numbers for number in replaced):
+        raise ValueError("its counts of documents do not agree")
+    model = None if row["model"] is None else _model(_is(dict, row["model"]))
+    return Manifest(generation, _is(str, row["language"]), documents, numbers, model, replaced, files)
+
+
+def _model(row: dict[str, Any]) -> Model:
+    probe = tuple(float(x) for x in _is(list, row["probe"]))
+    if not 0 < len(probe) == _is(int, row["dimensions"]):
+        raise ValueError("its probe has other dimensions than its vectors")
+    return Model(_is(str, row["name"]), _is(str, row["fingerprint"]), len(probe), probe)
+
+
+def _is(kind: type[T], value: Any) -> T:
+    if type(value) is not kind:  # True is no number here
+        raise TypeError(f"found {type(value).__name__}, expected {kind.__name__}")
+    return value
 
 
 def check_files(index: Path, manifest: Manifest, *, wholly: bool = False) -> None:
@@ -121,8 +166,8 @@ def check_files(index: Path, manifest: Manifest, *, wholly: bool = False) -> Non
         try:
             found = path.stat().st_size
             sound = found == size and ((size > _CHECKED_WHEN_OPENED and not wholly) or _crc(path) == crc)
-        except OSError as exc:
-            raise IndexStateError(f"damaged: {name} is missing ({exc}); build the index again", index) from exc
+        except (OSError, ValueError) as exc:
+            raise unusable(f"{name} is missing ({exc})", index, exc) from exc
         if not sound:
             what = f"has {found:,} bytes, expected {size:,}" if found != size else "is not as it was written"
             raise IndexStateError(f"damaged: {name} {what}; build the index again", index)

@@ -70,13 +70,27 @@ class QuestionVectors:
             )
         return embedder
 
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of norm 1, (n_texts, dimensions); not kept.
+
+        Raises:
+            RetrievalError: the embedder failed, is not the index's, or gave vectors of other dimensions.
+        """
+        vectors = self.embedder(texts)
+        if len(texts) and vectors.shape[1] != self.dimensions:
+            raise RetrievalError(
+                f"the embedder {self.name!r} gave {vectors.shape[1]} dimensions, the index's vectors have "
+                f"{self.dimensions}; use the one it was built with, or build it again"
+            )
+        return vectors
+
     def prepare(self, texts: Sequence[str]) -> None:
         """Embed in one batch those of `texts` that are not at hand yet."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
         if not missing:
             return
-        vectors = self.embedder(missing)
+        vectors = self.embed(missing)
         with self._lock:
             self._kept.update(zip(missing, vectors, strict=True))
             while len(self._kept) > _QUESTIONS_KEPT:
@@ -89,7 +103,7 @@ class QuestionVectors:
             if kept is not None:
                 self._kept.move_to_end(text)
                 return kept
-        vector: NDArray[np.float32] = self.embedder([text])[0]
+        vector: NDArray[np.float32] = self.embed([text])[0]
         with self._lock:
             self._kept[text] = vector
             while len(self._kept) > _QUESTIONS_KEPT:
@@ -109,19 +123,16 @@ class Meaning:
     def __init__(
         self,
         name: str,
-        table: Callable[[], VectorTable],
+        table: VectorTable,
         questions: QuestionVectors,
         shelf: Shelf,
-        topic: Callable[[], Topic] | None = None,
+        topic: Topic | None = None,
     ) -> None:
         self.name = name
         self.inline = questions.local
-        self._open_table, self._questions, self._shelf, self._open_topic = table, questions, shelf, topic
+        self._table, self._questions, self._shelf, self._topic = table, questions, shelf, topic
         self._looked_up: dict[str, tuple[Scores, Numbers]] = {}
-
-    @cached_property
-    def _table(self) -> VectorTable:
-        return self._open_table()
+        self._lock = threading.Lock()
 
     def prepare(self, searches: Sequence[Search]) -> None:
         """Embed several searches in one batch, ahead of their calls."""
@@ -157,14 +168,11 @@ class Meaning:
         found = self._looked_up.get(text)
         if found is None:
             found = self._table.nearest(self._questions(text), _GATE_DEPTH, None)
-            self._looked_up[text] = found
-            while len(self._looked_up) > _GATE_KEPT:
-                self._looked_up.pop(next(iter(self._looked_up)), None)
+            with self._lock:
+                self._looked_up[text] = found
+                while len(self._looked_up) > _GATE_KEPT:
+                    del self._looked_up[next(iter(self._looked_up))]
         return float(found[0].max(initial=-1.0))
-
-    @cached_property
-    def _topic(self) -> Topic | None:
-        return self._open_topic() if self._open_topic is not None else None
 
     def standing(self, text: str) -> Standing | None:
         """How near `text` lies to the corpus, and to what people ask about everywhere.
@@ -212,7 +220,7 @@ class Meaning:
         Raises:
             RetrievalError: as when called.
         """
-        return self._questions.embedder(texts)
+        return self._questions.embed(texts)
 
     def _vector(self, search: Search) -> NDArray[np.float32]:
         if not search.vector:

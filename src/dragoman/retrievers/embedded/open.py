@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+import re
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from dragoman.errors import IndexStateError
 from dragoman.protocols import Retriever
-from dragoman.retrievers.embedded.layout import VOCABULARY, Manifest, Model, check_files, read_manifest
+from dragoman.retrievers.embedded.layout import (
+    VOCABULARY,
+    Manifest,
+    Model,
+    check_files,
+    mapped,
+    read_manifest,
+    unusable,
+)
 from dragoman.retrievers.embedded.meaning import Meaning, QuestionVectors
 from dragoman.retrievers.embedded.passages import Passages
 from dragoman.retrievers.embedded.topic import TOPIC, Topic
@@ -39,9 +48,10 @@ def open_index(
         language: to hold the index to it.
 
     Raises:
-        IndexStateError: there is no index, it is damaged, unfinished or of another version, or it was
-            built with another embedder or language.
+        IndexStateError: there is no index, it is damaged, unfinished or of another version, it may not
+            be read, or it was built with another embedder or language.
     """
+    _check_place(path)
     path = Path(path)
     manifest = read_manifest(path)
     for attempt in range(_ATTEMPTS):
@@ -53,6 +63,17 @@ def open_index(
                 raise
             manifest = now
     raise AssertionError("every attempt returns or raises")
+
+
+def _check_place(place: Path | str) -> None:
+    """Tell an engine's address of an unknown kind from a folder that is not there."""
+    scheme = Path(place).parts[:1]
+    if scheme and re.fullmatch(r"[\w+]{2,}:", scheme[0]) and not Path(place).exists():
+        from dragoman.retrievers.engine import masked
+        from dragoman.retrievers.engines import KINDS
+
+        known = ", ".join(f"{kind}:" for kind in KINDS)
+        raise IndexStateError(f"no such folder, and no engine's address; those begin with {known}", masked(str(place)))
 
 
 def _open(
@@ -69,7 +90,7 @@ def _open(
     try:
         return EmbeddedIndex(path, manifest, questions)
     except (OSError, ValueError) as exc:
-        raise IndexStateError(f"damaged: {exc}; build the index again", path) from exc
+        raise unusable(str(exc), path, exc) from exc
 
 
 def _questions(path: Path, model: Model | None, embedder: str | Embedder | Encode | None) -> QuestionVectors | None:
@@ -104,8 +125,12 @@ class EmbeddedIndex:
         self.language = manifest.language
         self._manifest = manifest
         self._generation = path / manifest.generation
+        self._counted = mapped(self._generation / VOCABULARY)
         reader = WordsReader(self._generation, manifest.language)
-        self._shelf = Shelf(reader, Passages(self._generation))
+        passages = Passages(self._generation)
+        if len(passages) != manifest.numbers:
+            raise ValueError(f"{len(passages)} passages where there should be {manifest.numbers}")
+        self._shelf = Shelf(reader, passages)
         self.words = Words("words", self._shelf)
         self.headings_words = Words("headings", self._shelf, "title")
         self.meaning = self._meaning("meaning", VECTORS, questions)
@@ -115,8 +140,8 @@ class EmbeddedIndex:
         if questions is None or self._manifest.model is None:
             return None
         held, dimensions = self._manifest, self._manifest.model.dimensions
-        rows = partial(VectorTable, self._generation, table, dimensions, held.numbers, held.replaced)
-        topic = partial(Topic, self._generation) if table == VECTORS and TOPIC in held.files else None
+        rows = VectorTable(self._generation, table, dimensions, held.numbers, held.replaced)
+        topic = Topic(self._generation) if table == VECTORS and TOPIC in held.files else None
         return Meaning(name, rows, questions, self._shelf, topic)
 
     def __len__(self) -> int:
@@ -136,7 +161,8 @@ class EmbeddedIndex:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The corpus's words, read from disk when first asked for."""
-        return Vocabulary.load(self._generation / VOCABULARY)
+        self._counted.seek(0)
+        return Vocabulary.of_lines(iter(self._counted.readline, b""), self._generation / VOCABULARY)
 
     def standing(self, text: str) -> Standing | None:
         """How near `text` lies to the corpus, and to what people ask about everywhere; None without meaning.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import mmap
 import shutil
 from array import array
 from codecs import utf_8_decode
@@ -16,7 +15,7 @@ import numpy as np
 
 from dragoman.errors import RetrievalError
 from dragoman.retrievers.documents.document import Document
-from dragoman.retrievers.embedded.layout import PASSAGE_ENDS, PASSAGES
+from dragoman.retrievers.embedded.layout import PASSAGE_ENDS, PASSAGES, mapped
 
 # Passages are some kilobytes each, so this stays under about 30 MB.
 _KEPT_IN_MEMORY = 8_192
@@ -73,8 +72,7 @@ class Passages:
 
     def __init__(self, generation: Path) -> None:
         self._ends = np.load(generation / PASSAGE_ENDS, mmap_mode="r").view(np.ndarray)  # plain: much faster to index
-        with (generation / PASSAGES).open("rb") as file:
-            self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._lines = mapped(generation / PASSAGES)
         self._closed = False
         self.read = lru_cache(maxsize=_KEPT_IN_MEMORY)(self._read)
         self.doc_id = lru_cache(maxsize=_IDS_KEPT_IN_MEMORY)(self._read_id)

@@ -40,18 +40,20 @@ def _sentence(text: str, draw: random.Random) -> str:
     return " ".join(words[start : start + _WORDS_WITHOUT_ENDS])
 
 
-def write_topic(generation: Path, table: VectorTable, embedder: Embedder, drawn: Sequence[tuple[int, str]]) -> None:
+def write_topic(
+    generation: Path, table: VectorTable, embedder: Embedder, drawn: Sequence[tuple[int, str]], language: str
+) -> None:
     """Measure and write the topic file. `drawn` is a `sample` of the passages that `table` holds."""
-    lines = list(everyday())
+    lines = list(everyday(language))
     vectors = embedder([*lines, *(sentence for _, sentence in drawn)])
     away, sentences = vectors[: len(lines)], vectors[len(lines) :]
     own, others, measurable = _nearness(table, drawn, sentences)
     sentences = sentences[measurable]
     if len(others):
         usual = quantile(others, NEAR_SHARE)
-        away = np.array([line for line in away if _nearest(table, line) < usual], np.float32).reshape(-1, len(away[0]))
+        away = np.array([line for line in away if _nearest(table, line) < usual], np.float32).reshape(-1, away.shape[1])
     elsewhere = (sentences @ away.T).max(1).tolist() if len(away) else [0.0] * len(others)
-    levels = measured(own, others, elsewhere)
+    levels = measured(own, others, elsewhere if lines else None)
     np.savez(generation / TOPIC, elsewhere=away.astype(np.float16), levels=np.array([levels.least, levels.home]))
 
 
@@ -88,5 +90,5 @@ class Topic:
 
     def standing(self, vector: NDArray[np.float32], near: float) -> Standing:
         """The standing of a text with this vector whose nearest passage has the cosine `near`."""
-        away = float((self._elsewhere @ vector).max(initial=0.0))
+        away = float((self._elsewhere @ vector).max(initial=0.0)) if len(self._elsewhere) else 0.0
         return Standing(near, away, self.levels)

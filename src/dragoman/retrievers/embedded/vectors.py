@@ -12,7 +12,7 @@ import shutil
 from array import array
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import MissingExtraError
+from dragoman.retrievers.embedded.layout import mapped
 
 Numbers: TypeAlias = NDArray[np.uint32]
 Scores: TypeAlias = NDArray[np.float32]
@@ -104,6 +105,8 @@ def _graph(dimensions: int) -> Any:
 class VectorTable:
     """One generation's rows, open for searching. Safe for any number of threads.
 
+    It can be searched as long as it is kept, after its generation's files were removed too.
+
     Args:
         passages: how many numbers there are.
         replaced: numbers that are never found.
@@ -116,13 +119,19 @@ class VectorTable:
         self._alive[list(replaced)] = False
         self._one_each = len(self._owners) == passages
         self._subset = lru_cache(_SUBSETS_KEPT)(self._read_subset)
-        self._graph: Any = None
-        if len(self._owners) > EXACT_UP_TO:
-            self._graph = _graph(dimensions)
-            self._graph.view(str(generation / f"{name}.usearch"))
-            self._all: NDArray[np.float32] = np.zeros((0, dimensions), np.float32)
-        else:
-            self._all = self._rows.astype(np.float32)
+        self._walked = len(self._owners) > EXACT_UP_TO
+        if self._walked:  # mapped here, for the file may be gone when the first question is asked
+            self._file = mapped(generation / f"{name}.usearch")
+
+    @cached_property
+    def _graph(self) -> Any:
+        graph = _graph(self._rows.shape[1])
+        graph.view(self._file)
+        return graph
+
+    @cached_property
+    def _all(self) -> NDArray[np.float32]:
+        return self._rows.astype(np.float32)
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -134,7 +143,7 @@ class VectorTable:
         """
         if allowed is not None and not len(allowed):
             return np.zeros(0, np.float32), np.zeros(0, np.uint32)
-        if self._graph is None:
+        if not self._walked:
             scores = self._best_of(self._all @ vector, self._owners)
             return _top(*self._living(*scores, allowed), depth)
         if allowed is not None:
@@ -180,7 +189,7 @@ class VectorTable:
     def _by_graph(self, vector: NDArray[np.float32], depth: int, allowed: Numbers | None) -> tuple[Scores, Numbers]:
         """Fetch more and more of the nearest rows until `depth` passages among them will do."""
         share = 1.0 if allowed is None else len(allowed) / len(self._alive)
-        count = int(depth * 1.5 / share) + 16
+        count = int(min(depth, len(self._alive)) * 1.5 / share) + 16
         while True:
             found = self._graph.search(vector.astype(np.float16), min(count, len(self._owners)))
             rows = np.sort(np.asarray(found.keys, np.intp))

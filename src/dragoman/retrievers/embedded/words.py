@@ -20,6 +20,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ import tantivy
 from numpy.typing import NDArray
 from tantivy import Occur, Query
 
-from dragoman.errors import RetrievalError
+from dragoman.errors import IndexStateError, RetrievalError
 from dragoman.retrievers.documents.document import Document
 from dragoman.retrievers.embedded.found import ranking_of
 from dragoman.retrievers.embedded.layout import WORDS
@@ -40,7 +41,8 @@ Numbers: TypeAlias = NDArray[np.uint32]
 _ANALYSER = "stems"
 _FREQUENCIES = "freq"  # index without positions: nothing here asks for phrases
 _WRITER_BYTES = 64_000_000
-_CODE = re.compile(r"(?<!\w)(?=[\w.'\-]*\d)\w+(?:[.'\-]\w+)+")
+_PIECES = re.compile(r"(?<!\w)\w+(?:[.'\-]\w+)+")
+_DIGIT = re.compile(r"\d")
 # A document that is named by the code asked for stands before those that cite it.
 _NAME_BOOST = 8.0
 # Words that stand together as asked count a little more; measured at +.002 to +.006 nDCG@10 on each of
@@ -64,7 +66,7 @@ def analyse(text: str, language: str) -> tuple[list[str], list[str]]:
 
 def codes(text: str) -> list[str]:
     """Numbers and codes of several pieces, whole and folded: "46.2-870", "e-1234"."""
-    return _CODE.findall(fold(text))
+    return [code for code in _PIECES.findall(fold(text)) if _DIGIT.search(code)]
 
 
 def _mark(key: str, value: str) -> str:
@@ -89,6 +91,41 @@ def _opened(path: Path, *, new: bool) -> tantivy.Index:
     return index
 
 
+def _opened_to_read(path: Path) -> tantivy.Index:
+    """The index of a folder that this user may perhaps not write to.
+
+    Tantivy writes a lock where it opens; such a folder is opened through another one, of links to its
+    files. These stay open, and the links may go.
+
+    Raises:
+        OSError, ValueError: it is damaged.
+        IndexStateError: it may not be written to, and there is no place for links.
+    """
+    try:
+        return _opened(path, new=False)
+    except ValueError as exc:  # damage too: it fails again, and is told as what it is
+        with _for_links(path, exc) as folder:
+            for file in path.iterdir():
+                if file.suffix != ".lock":
+                    _link_or_copy(file.absolute(), Path(folder) / file.name)
+            return _opened(Path(folder), new=False)
+
+
+def _for_links(path: Path, failed: Exception) -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True)
+    except OSError:
+        what = f"cannot be opened ({failed}), and there is no temporary folder to open it through"
+        raise IndexStateError(f"{what}; let this user write to either, TMPDIR names the latter", path) from failed
+
+
+def _link_or_copy(file: Path, target: Path) -> None:
+    try:
+        target.symlink_to(file)
+    except OSError:  # a system without links, or where this user may make none
+        target.write_bytes(file.read_bytes())
+
+
 class WordsWriter:
     """Adds documents to the word index of a new generation, beginning with an earlier one's."""
 
@@ -97,7 +134,7 @@ class WordsWriter:
         path.mkdir()
         if earlier is not None:
             _link(earlier / WORDS, path)
-        self._language = language
+        self._path, self._language = path, language
         self._closed = False
         self._index = _opened(path, new=earlier is None)
         # One thread: segments come out in the order of the documents, alike on every machine.
@@ -130,6 +167,10 @@ class WordsWriter:
         self._writer.commit()
         self._writer.wait_merging_threads()
         self._closed = True
+        for file in tuple(self._path.glob("*.json")):  # Tantivy lets nobody else read these two
+            content = file.read_bytes()
+            file.unlink()
+            file.write_bytes(content)
 
     def abandon(self) -> None:
         """Stop writing, unless closed; the generation will not count, and no thread writes into it any more."""
@@ -158,9 +199,10 @@ class WordsReader:
     """One generation's word index, open for searching. Safe for any number of threads."""
 
     def __init__(self, generation: Path, language: str) -> None:
-        self._index = _opened(generation / WORDS, new=False)
+        self._index = _opened_to_read(generation / WORDS)
         self._schema = self._index.schema
         self._searcher = self._index.searcher()
+        self._documents: int = self._searcher.num_docs
         self._language = language
         self.allowed: Callable[[frozenset[tuple[str, str]]], Numbers] = lru_cache(_FILTERS_KEPT)(self._allowed)
 
@@ -172,6 +214,7 @@ class WordsReader:
 
     def best(self, query: Query, depth: int) -> tuple[NDArray[np.float32], Numbers]:
         """The best `depth` documents and those that score as the last of them, so that ids can settle ties."""
+        depth = min(depth, self._documents)  # Tantivy sets memory aside for as many as are asked for
         limit = depth + _SLACK
         scores, numbers = self.find(query, limit)
         while len(scores) == limit and scores[depth - 1] == scores[-1]:

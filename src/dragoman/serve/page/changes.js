@@ -21,19 +21,31 @@ export function bodyOf(changes, profile) {
   const { asked, query, origins, retrievers } = changes.weights;
   if (asked !== undefined || query !== undefined || Object.keys(origins).length || Object.keys(retrievers).length)
     body.weights = { ...(asked !== undefined && { asked }), ...(query !== undefined && { query }), origins, retrievers };
-  const lexicon = [...changes.fresh, ...Object.values(changes.lexicon).map((entry) => entry.line)].filter((line) => line.trim());
+  const lexicon = [...changes.fresh, ...edited(changes).map((entry) => entry.line)].filter((line) => line.trim());
   const without = [...changes.out.flatMap((entry) => entry.left), ...Object.values(changes.lexicon).flatMap((entry) => entry.left)];
-  const guards = Object.values(changes.guards).filter((guard) => guard.id && guard.pattern);
+  const guards = ruled(changes);
   if (lexicon.length || without.length || guards.length || changes.outGuards.length)
     body.edits = { lexicon, without, guards, without_guards: changes.outGuards };
   return body;
 }
 
-/** What can be proposed of the changes: lexicon lines and guards, each with what it replaces. */
-export function proposable(changes) {
+/** What can be proposed of the changes: lexicon lines and guards, each with what it replaces, and those that are to go. */
+export function proposable(changes, profile) {
+  const known = (id) => profile.guards.find((guard) => guard.id === id);
   return [
     ...changes.fresh.filter((line) => line.trim()).map((line) => ({ line })),
-    ...Object.values(changes.lexicon).filter((entry) => entry.line.trim()).map((entry) => ({ line: entry.line, replaces: entry.was })),
-    ...Object.values(changes.guards).filter((guard) => guard.id && guard.pattern).map((guard) => ({ guard })),
+    ...edited(changes).map((entry) => (entry.line.trim() ? { line: entry.line, replaces: entry.was } : { without: entry.was })),
+    ...changes.out.map((entry) => ({ without: entry.was ?? entry.line })),
+    ...ruled(changes).map((guard) => ({ guard, ...(known(guard.id) && { replaces: asText(known(guard.id)) }) })),
+    ...changes.outGuards.map((id) => ({ without_guard: id })),
   ];
 }
+
+/** A guard as one line. */
+export const asText = (guard) => `${guard.pattern} → ${guard.replacement}`;
+
+/** Changed entries that are not left out as well. */
+const edited = (changes) => Object.values(changes.lexicon).filter((entry) => !changes.out.some((each) => each.source === entry.source));
+
+/** Guards that can be tried, but for those that are left out. */
+const ruled = (changes) => Object.values(changes.guards).filter((guard) => guard.id && guard.pattern && !changes.outGuards.includes(guard.id));

@@ -14,6 +14,7 @@ export function workbench({ profile, changes, record, tried, reset, keeps, quest
   const tabs = Object.entries(TABS).map(([name, label]) => h("button", {
     type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "bench-panel", "data-tab": name, on: { click: () => show(name), keydown: (event) => turn(event, name) },
   }, label));
+  const reason = h("input", { class: "input", placeholder: "Why? (for whoever reviews it)", "aria-label": "Why you propose it", maxlength: 500 });
   let waiting = 0;
   const run = async (pause = 0) => {
     clearTimeout(waiting);
@@ -43,7 +44,7 @@ export function workbench({ profile, changes, record, tried, reset, keeps, quest
   const base = h("div", { class: "bench-foot" });
   const foot = () => fill(base, effect,
     changed(changes) ? button(`Undo ${many(count(changes), "change")}`, () => { Object.assign(changes, none()); reset(); }, { class: "button small" }) : null,
-    keeps && proposable(changes).length ? propose(changes, profile, question, effect) : null);
+    keeps && proposable(changes, profile).length ? propose(changes, profile, question, effect, reason) : null);
   show(tab);
   foot();
   return h("section", { class: "bench", "aria-label": "Try changes" }, h("div", { class: "bench-tabs", role: "tablist", "aria-label": "What to change" }, tabs), body, base);
@@ -116,18 +117,21 @@ function oneEntry(entry, changes, run) {
   const row = h("div", { class: "entry" });
   const look = () => {
     row.classList.toggle("changed", Boolean(changes.lexicon[entry.source]));
-    row.classList.toggle("out", changes.out.some((each) => each.source === entry.source));
+    row.classList.toggle("out", isOut());
+    leave.textContent = isOut() ? "Put back" : "Leave out";
   };
+  const isOut = () => changes.out.some((each) => each.source === entry.source);
+  const putBack = () => { changes.out = changes.out.filter((each) => each.source !== entry.source); };
   field.addEventListener("input", () => {
+    putBack(); // who changes an entry wants it
     if (field.value === was) delete changes.lexicon[entry.source];
     else changes.lexicon[entry.source] = { ...entry, was, line: field.value };
     look();
     run(PAUSE);
   });
-  const leave = button(changes.out.some((each) => each.source === entry.source) ? "Put back" : "Leave out", () => {
-    const out = changes.out.some((each) => each.source === entry.source);
-    changes.out = out ? changes.out.filter((each) => each.source !== entry.source) : [...changes.out, entry];
-    leave.textContent = out ? "Leave out" : "Put back";
+  const leave = button("Leave out", () => {
+    if (isOut()) putBack();
+    else changes.out = [...changes.out, entry];
     look();
     run();
   }, { class: "button small" });
@@ -137,37 +141,46 @@ function oneEntry(entry, changes, run) {
 }
 
 function guards({ profile, changes, run }) {
-  const one = (guard, known) => {
-    const held = { ...guard };
+  const one = (own, known) => {
+    const place = known ? own.id : "new";
+    const held = { ...own, ...changes.guards[place] };
+    const isOut = () => known && changes.outGuards.includes(own.id);
+    const putBack = () => { changes.outGuards = changes.outGuards.filter((each) => each !== own.id); };
+    const look = () => {
+      row.classList.toggle("changed", Boolean(changes.guards[place]));
+      row.classList.toggle("out", isOut());
+      leave.textContent = isOut() ? "Put back" : "Leave out";
+    };
     const set = (name) => (event) => {
       held[name] = event.target.value;
-      changes.guards[known ? guard.id : "new"] = held;
-      row.classList.add("changed");
+      if (Object.keys(own).every((each) => held[each] === own[each])) delete changes.guards[place];
+      else changes.guards[place] = held;
+      putBack(); // who changes a guard wants it
+      look();
       run(PAUSE);
     };
     const field = (name, label, mono) => h("label", {}, label, h("input", { class: mono ? "input mono" : "input", value: held[name], spellcheck: "false", readonly: known && name === "id", on: { input: set(name) } }));
+    const leave = button("Leave out", () => {
+      if (isOut()) putBack();
+      else changes.outGuards = [...changes.outGuards, own.id];
+      look();
+      run();
+    }, { class: "button small" });
     const row = h("div", { class: "entry" }, h("div", { class: "fields" }, field("id", "id"), field("reason", "reason"), field("pattern", "pattern (regular expression)", true), field("replacement", "what stands instead", true)),
-      known ? button(changes.outGuards.includes(guard.id) ? "Put back" : "Leave out", (event) => {
-        const out = changes.outGuards.includes(guard.id);
-        changes.outGuards = out ? changes.outGuards.filter((each) => each !== guard.id) : [...changes.outGuards, guard.id];
-        event.target.textContent = out ? "Leave out" : "Put back";
-        row.classList.toggle("out", !out);
-        run();
-      }, { class: "button small" }) : h("span", {}));
+      known ? leave : h("span", {}));
+    look();
     return row;
   };
-  const edited = (guard) => changes.guards[guard.id] ?? guard;
   return [h("p", { class: "bench-note" }, "Rules of the profile's own: held over every search, whoever wrote it, until nothing changes."),
-    h("div", { class: "entries" }, profile.guards.map((guard) => one(edited(guard), true)), one(changes.guards.new ?? { id: "", pattern: "", replacement: "", reason: "" }, false))];
+    h("div", { class: "entries" }, profile.guards.map((guard) => one(guard, true)), one({ id: "", pattern: "", replacement: "", reason: "" }, false))];
 }
 
-function propose(changes, profile, question, effect) {
-  const reason = h("input", { class: "input", placeholder: "Why? (for whoever reviews it)", "aria-label": "Why you propose it", maxlength: 500 });
+function propose(changes, profile, question, effect, reason) {
   const save = button("Save as a proposal", async () => {
     save.disabled = true;
     try {
       const moved = effect.textContent.slice(0, 500);
-      for (const each of proposable(changes)) await post("/v1/proposals", { ...each, question, effect: moved, reason: reason.value, profile: profile.name });
+      for (const each of proposable(changes, profile)) await post("/v1/proposals", { ...each, question, effect: moved, reason: reason.value, profile: profile.name });
       effect.textContent = "Saved. It waits under Review.";
       announce("Saved as a proposal.");
       save.textContent = "Saved";

@@ -56,7 +56,7 @@ function draw(list, source, entries, shown) {
     those.length
       ? h("ol", { class: "reviews" }, those.map((each) => (source === "proposals" ? proposed : learned)(each, (changed) => { Object.assign(each, changed); redraw(shown); })))
       : empty(source, shown, entries.length),
-    source === "proposals" && shown === "accepted" && those.some((each) => each.kind === "lexicon") ? take() : null);
+    source === "proposals" && shown === "accepted" && those.length ? h("section", { class: "blank" }, Object.keys(TAKEN).filter((kind) => those.some((each) => each.kind === kind)).map(take)) : null);
 }
 
 function empty(source, shown, total) {
@@ -69,8 +69,7 @@ function empty(source, shown, total) {
 /** What every card has: the rule, where it stands, facts, and buttons to decide. */
 function card({ status, rule, facts, editable, accept, reject, again }) {
   const problem = h("p", { class: "wrong", role: "alert" });
-  const field = h("textarea", { class: "input mono", rows: String(Math.max(1, editable?.split("\n").length ?? 1)), value: editable ?? "", "aria-label": "The entry, to change", spellcheck: "false" });
-  const editing = h("div", { hidden: true }, field);
+  const editing = h("div", { hidden: true }, editable?.fields);
   const decided = (act) => async (...given) => {
     try {
       await act(...given);
@@ -81,8 +80,8 @@ function card({ status, rule, facts, editable, accept, reject, again }) {
   const edit = button("Change", () => {
     editing.hidden = !editing.hidden;
     edit.textContent = editing.hidden ? "Change" : "Accept as changed";
-    if (editing.hidden) decided(accept)(field.value);
-    else field.focus();
+    if (editing.hidden) decided(accept)(editable.value());
+    else editing.querySelector("input:not([readonly]), textarea").focus();
   }, { class: "button small" });
   return h("li", { class: `review ${status}` },
     h("div", { class: "row" }, h("div", { class: "rule" }, rule), h("span", { class: `state ${status}` }, SAID[status])),
@@ -96,13 +95,36 @@ function card({ status, rule, facts, editable, accept, reject, again }) {
       ["accepted", "rejected"].includes(status) ? button("Review again", decided(again), { class: "button small bare" }) : null));
 }
 
+/** Lines to change, and what became of them. */
+function lines(text) {
+  const field = h("textarea", { class: "input mono", rows: String(text.split("\n").length), value: text, "aria-label": "The entry, to change", spellcheck: "false" });
+  return { fields: field, value: () => field.value };
+}
+
+/** A guard to change, and what became of it. */
+function ruled(guard) {
+  const labels = { id: "id", reason: "reason", pattern: "pattern (regular expression)", replacement: "what stands instead" };
+  const fields = Object.entries(labels).map(([name, label]) => [name, label, h("input", { class: "input mono", value: guard[name], spellcheck: "false", readonly: name === "id" })]);
+  return {
+    fields: h("div", { class: "fields" }, fields.map(([, label, field]) => h("label", {}, label, field))),
+    value: () => Object.fromEntries(fields.map(([name, , field]) => [name, field.value])),
+  };
+}
+
+/** What a proposal says: a line or a guard, or one that is to go. */
+function saying({ line, guard, without, without_guard: gone }) {
+  if (guard) return [h("code", {}, guard.pattern), h("span", { class: "arrow" }, "→"), h("code", {}, guard.replacement)];
+  if (gone) return ["Leave out the guard ", h("del", {}, gone)];
+  return without ? ["Leave out ", h("del", {}, without)] : line;
+}
+
 function proposed(each, changed) {
-  const decide = async (status, line) => changed(await post(`/v1/proposals/${each.id}`, { status, ...(line && { line }) }));
-  const { guard } = each;
+  const { guard, line } = each;
+  const decide = async (status, now) => changed(await post(`/v1/proposals/${each.id}`, { status, ...(now && { [guard ? "guard" : "line"]: now }) }));
   return card({
     status: each.status,
-    rule: guard ? [h("code", {}, guard.pattern), h("span", { class: "arrow" }, "→"), h("code", {}, guard.replacement)] : each.line,
-    editable: each.line ?? null,
+    rule: saying(each),
+    editable: guard ? ruled(guard) : line ? lines(line) : null,
     facts: [
       each.replaces && ["instead of", h("code", {}, each.replaces)],
       guard && ["guard", guard.id],
@@ -111,7 +133,7 @@ function proposed(each, changed) {
       each.effect && ["what moved", each.effect],
       ["profile", `${each.profile}, ${new Date(each.at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`],
     ],
-    accept: (line) => decide("accepted", line), reject: () => decide("rejected"), again: () => decide("open"),
+    accept: (now) => decide("accepted", now), reject: () => decide("rejected"), again: () => decide("open"),
   });
 }
 
@@ -120,7 +142,7 @@ function learned(each, changed) {
   return card({
     status: each.status,
     rule: each.lines.map((line) => h("p", {}, line)),
-    editable: each.lines.join("\n"),
+    editable: lines(each.lines.join("\n")),
     facts: [
       ...each.evidence.map((line) => line.split(/: (.*)/s)).map(([term, said]) => [term, said ?? term]),
       ...each.examples.map((line) => ["for example", line]),
@@ -130,8 +152,14 @@ function learned(each, changed) {
   });
 }
 
-function take() {
+const TAKEN = {
+  lexicon: ["The accepted lexicon entries as lines, for the profile's lexicon file; a comment names each line that is to go.", "Show the lines"],
+  guard: ["The accepted guards as tables, for the profile; a comment names each guard that is to go.", "Show the guards"],
+};
+
+function take(kind) {
+  const [about, label] = TAKEN[kind];
   const out = h("pre", { tabindex: "0", hidden: true, class: "mono" });
-  return h("section", { class: "blank" }, h("p", { class: "soft" }, "The accepted lexicon entries as lines, for the profile's lexicon file:"),
-    button("Show the lines", async () => { out.textContent = await text("/v1/accepted"); out.hidden = false; }), out);
+  return [h("p", { class: "soft" }, about),
+    button(label, async () => { out.textContent = await text(`/v1/accepted?kind=${kind}`); out.hidden = false; }), out];
 }
