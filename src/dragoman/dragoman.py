@@ -173,8 +173,7 @@ class Dragoman:
     ) -> tuple[Hit, ...]:
         """Rankings -> the first `depth` of one list; what `own`, the question's, put first keeps its reserved place."""
         fuse, weigh = self.settings.fuse, self.settings.weights.weigh
-        first = fusion.best(fuse, own, weigh, 1)
-        return fusion.best(fuse, rankings, weigh, depth, first[0].doc_id if first else None, self.settings.reserve)
+        return fusion.best(fuse, rankings, weigh, depth, fusion.first(fuse, own, weigh), self.settings.reserve)
 
     def ask(self, question: Question | str, depth: int = DEPTH) -> Answer:
         """Question -> hits -> an answer that cites them; the passages themselves without a model.

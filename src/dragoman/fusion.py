@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 from dragoman.types import Contribution, Hit, Ranking
@@ -86,11 +86,7 @@ def _min_max(ranking: Ranking, _: int) -> list[float]:
 
 
 class _Sums:
-    """Each document's shares, added up; hits are made of as many as are wanted.
-
-    Attributes:
-        scores: doc_id -> score, best first.
-    """
+    """Each document's shares, added up; hits are made of as many as are wanted."""
 
     def __init__(self, rankings: Sequence[Ranking], weigh: Weigh | None, shares: Shares) -> None:
         longest = max(map(len, rankings), default=0)
@@ -108,9 +104,16 @@ class _Sums:
                     parts[doc_id] = [share]
                 else:
                     known.append(share)
-        scored = [(math.fsum(shares_of), doc_id) for doc_id, shares_of in parts.items()]
-        scored.sort(reverse=True)
-        self.scores = {doc_id: score for score, doc_id in scored}
+        self._scored = [(math.fsum(shares_of), doc_id) for doc_id, shares_of in parts.items()]
+
+    @cached_property
+    def scores(self) -> dict[str, float]:
+        """doc_id -> score, best first."""
+        return {doc_id: score for score, doc_id in sorted(self._scored, reverse=True)}
+
+    def first(self) -> str | None:
+        """The best document; None where there is none."""
+        return max(self._scored)[1] if self._scored else None
 
     def hits(self, doc_ids: Iterable[str] | None = None) -> tuple[Hit, ...]:
         """The hits of these documents with what every ranking gave them; of all, best first."""
@@ -137,6 +140,14 @@ class _Sums:
 _OURS: Sequence[tuple[Fusion, Shares]] = ((rrf, _reciprocal), (standardised, _standardised), (min_max, _min_max))
 
 
+def first(fuse: Fusion, rankings: Sequence[Ranking], weigh: Weigh | None = None) -> str | None:
+    """The document that `fuse` puts first; None where there is none. No hit is made with this module's fusions."""
+    shares = _shares_of(fuse)
+    if shares is not None:
+        return _Sums(rankings, weigh, shares).first()
+    return next((hit.doc_id for hit in fuse(rankings, weigh)), None) if rankings else None
+
+
 def best(
     fuse: Fusion,
     rankings: Sequence[Ranking],
@@ -152,11 +163,15 @@ def best(
     """
     if not rankings:  # nobody's fusion is asked about nothing
         return ()
-    shares = next((shares for ours, shares in _OURS if ours is fuse), None)
+    shares = _shares_of(fuse)
     if shares is None:
         return reserve(fuse(rankings, weigh), raw_best, place)[:depth]
     sums = _Sums(rankings, weigh, shares)
     return sums.hits(_reserved(list(sums.scores), raw_best, place)[:depth])
+
+
+def _shares_of(fuse: Fusion) -> Shares | None:
+    return next((shares for ours, shares in _OURS if ours is fuse), None)
 
 
 def reserve(fused: Sequence[Hit], raw_best: str | None, place: int) -> tuple[Hit, ...]:

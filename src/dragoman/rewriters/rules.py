@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dragoman.rewriters.cleaning import Cleaning, clean, is_name
 from dragoman.rewriters.context import asks, spare
@@ -22,11 +23,12 @@ MOST_SIGNATURE, MOST_NAMES = 3, 5  # lines under a closing, and words and marks 
 ONLY_NOISE = "only a greeting"
 AUTO = "auto"
 MOST_HEARD = 500  # characters that tell a language
+_KEPT = 256  # texts
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A text without its noise; the same object where there is none.
+    """A text without its noise; the same text where there is none.
 
     Attributes:
         hits: what was taken out, and by which line of which file.
@@ -70,31 +72,32 @@ class Rules:
 
     def clean(self, text: str) -> Cleaned:
         """The text without its noise. Cleaning what was cleaned changes nothing."""
-        noise = self._noise(text)
-        hits: list[RuleHit] = []
-        focused = False
-        for _ in range(MOST_PASSES):
-            cut = list(sentences(text))
-            after, more = _pass(text, cut, noise)
-            if not more:
-                after, more = _focus(text, cut, noise)
-                focused = focused or bool(more)
-            if not more:
-                break
-            if not after:
-                return Cleaned(text, tuple(hits), not hits, focused)
-            hits += more
-            text = after
-        return Cleaned(text, tuple(hits), focused=focused)
+        return _cleaned(text, guess_language(text) if self.language == AUTO else self.language)
 
     def only_noise(self, text: str) -> bool:
         """Whether there is nothing in the text but greeting and courtesy: nothing to search for."""
         return self.clean(text).only_noise
 
-    def _noise(self, text: str) -> Noise:
-        if self.language != AUTO:
-            return load(self.language)
-        return load(guess_language(text))
+
+@lru_cache(maxsize=_KEPT)
+def _cleaned(text: str, language: str) -> Cleaned:
+    """Asked for by the rules and by the gate."""
+    noise = load(language)
+    hits: list[RuleHit] = []
+    focused = False
+    for _ in range(MOST_PASSES):
+        cut = list(sentences(text))
+        after, more = _pass(text, cut, noise)
+        if not more:
+            after, more = _focus(text, cut, noise)
+            focused = focused or bool(more)
+        if not more:
+            break
+        if not after:
+            return Cleaned(text, tuple(hits), not hits, focused)
+        hits += more
+        text = after
+    return Cleaned(text, tuple(hits), focused=focused)
 
 
 def guess_language(text: str) -> str:

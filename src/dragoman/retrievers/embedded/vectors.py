@@ -155,7 +155,8 @@ class VectorTable:
 
     def mean_rows(self, numbers: Numbers) -> NDArray[np.float32]:
         """One vector of norm 1 for each of these passages: the mean direction of its rows."""
-        means = [self._rows[self._rows_of(np.array([number]))].astype(np.float32).mean(0) for number in numbers]
+        starts, ends = (np.searchsorted(self._owners, numbers, side) for side in ("left", "right"))
+        means = [self._rows[a:b].astype(np.float32).mean(0) for a, b in zip(starts, ends, strict=True)]
         rows = np.array(means, np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
