@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -219,3 +219,11 @@ def test_an_engines_own_ways_weigh_as_the_indexs_do_unless_they_are_named() -> N
     ]
     by_length = Weights().of_retriever("pg.meaning")
     assert by_length == Weights().of_retriever("meaning") == ByLength()
+
+
+def test_a_text_counts_by_the_headings_less_than_a_direction() -> None:
+    weights = Weights(retrievers={"headings_meaning": ByLength(0.2, 0.1, 0.8, written=True, textual=0.5)})
+    said = Search("speed limit", "rephrase")
+    assert weights.factor(said, "headings_meaning") == pytest.approx(0.2)
+    assert weights.factor(replace(said, vector=(1.0,)), "headings_meaning") == pytest.approx(0.4)
+    assert weights.factor(replace(said, origin="question"), "headings_meaning") == 0

@@ -22,6 +22,7 @@ BY_LENGTH = Section(
         "least": Key("number", "the lowest factor, however short the search", _MEANING.least, least=0.0),
         "most": Key("number", "the highest factor, however long", _MEANING.most, least=0.0),
         "written": Key("flag", "only searches that a step wrote count here, not the asker's own words", False),
+        "textual": Key("number", "factor for a search that is looked up by its text, not by a vector", 1.0, least=0.0),
     },
 )
 

@@ -38,12 +38,15 @@ class ByLength:
     Attributes:
         written: only searches that a step wrote count here, not the asker's own words: headings
             are in the corpus's register, and so are those searches.
+        textual: factor for a search that is looked up by its text. A text says what the passage says; one that
+            brings a vector, the mean of several, lies by the headings that they have in common.
     """
 
     per_word: float = 0.3
     least: float = 0.3
     most: float = 1.5
     written: bool = False
+    textual: float = 1.0
 
     def __call__(self, text: str, language: str) -> float:
         """The weight for one search's text."""
@@ -59,7 +62,7 @@ def _telling_words(text: str, language: str) -> int:
 ASKED = frozenset({"question", "rewritten", "expanded"})  # origins of the asker's own words
 RETRIEVERS: Mapping[str, float | ByLength] = {
     "meaning": ByLength(),
-    "headings_meaning": ByLength(0.15, 0.15, 0.75, written=True),
+    "headings_meaning": ByLength(0.15, 0.15, 0.75, written=True, textual=0.5),
     "headings": 0.0,
 }
 
@@ -100,7 +103,8 @@ class Weights:
             return factor
         if factor.written and search.origin in ASKED:
             return 0.0
-        return factor(search.meaning or search.text, self.language)
+        weight = factor(search.meaning or search.text, self.language)
+        return weight if search.vector else factor.textual * weight
 
 
 def plan(rewriting: Rewriting, weights: Weights) -> tuple[Search, ...]:

@@ -184,7 +184,7 @@ def test_weights_are_written_as_a_profile_reads_them(tmp_path: Path) -> None:
     weights = tuned_weights(Weights(asked=0.25, query=1.0), factors)
     assert (weights.asked, weights.origins) == (0.5, {"re phrase": 0.5})
     assert weights.retrievers["pg.words"] == 3.0
-    assert weights.retrievers["headings_meaning"] == ByLength(0.15, 0.15, 0.75, written=True)
+    assert weights.retrievers["headings_meaning"] == ByLength(0.15, 0.15, 0.75, written=True, textual=0.5)
     path = tmp_path / "tuned.toml"
     path.write_text(as_toml(weights), "utf-8")
     read = load_profile(path).weights

@@ -125,4 +125,4 @@ def test_a_factor_on_an_engines_way_changes_the_weight_that_it_has() -> None:
     weights = Changes(retrievers=(("pg.meaning", 2.0), ("headings_meaning", 0.5))).apply(profile, None).weights
     assert weights.of_retriever("pg.meaning") == ByLength(0.6, 0.6, 3.0)
     assert weights.of_retriever("meaning") == ByLength()
-    assert weights.of_retriever("headings_meaning") == ByLength(0.075, 0.075, 0.375, written=True)
+    assert weights.of_retriever("headings_meaning") == ByLength(0.075, 0.075, 0.375, written=True, textual=0.5)

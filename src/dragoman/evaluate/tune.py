@@ -257,7 +257,7 @@ def as_toml(weights: Weights) -> str:
 def _value(weight: float | ByLength) -> str:
     if not isinstance(weight, ByLength):
         return f"{weight:.12g}"  # all that counts, without the last digits of a product
-    numbers = ", ".join(f"{key} = {_value(getattr(weight, key))}" for key in ("per_word", "least", "most"))
+    numbers = ", ".join(f"{key} = {_value(getattr(weight, key))}" for key in ("per_word", "least", "most", "textual"))
     return f"{{ {numbers}, written = {str(weight.written).lower()} }}"
 
 
