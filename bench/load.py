@@ -1,6 +1,6 @@
 """The service under load: 100 questions a second over a model that takes 200 ms, on the processors that are there.
 
-    python -m bench.load [--rate 100] [--seconds 20] [--workers 2] [--model-seconds 0.2]
+    python -m bench.load [--rate 100] [--seconds 20] [--workers 2] [--model-seconds 0.2] [--behind 50]
 
 Questions come at a steady rate whether or not earlier ones were answered (an open loop: a service that
 falls behind is not spared), every one of them new, so that nothing is answered from a cache. The model is
@@ -66,6 +66,8 @@ class Wire:
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and body; a connection that is free is taken, a new one where there is none."""
+        while self._idle and self._idle[-1][0].at_eof():  # the service closes a connection that was long idle
+            self._idle.pop()[1].close()
         reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(self._host, self._port)
         head = f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n"
         writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -157,6 +159,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--model-seconds", type=float, default=0.2)
+    parser.add_argument("--behind", type=int, default=50, help="as `dragoman serve` takes it; 0: the model always joins")
     given = parser.parse_args()
     reply = json.dumps({"about_corpus": True, "searches": ["maximum speed limit residence district"]})
     with tempfile.TemporaryDirectory() as folder, ScriptedServer(Says(reply, after=given.model_seconds)) as model:
@@ -164,6 +167,7 @@ def main() -> None:
         demo.build(index)
         command = [sys.executable, "-m", "dragoman.cli", "serve", "--profile", demo.PROFILE, "--index", str(index)]
         command += ["--model", f"openai:stub@{model.openai}", "--port", "0", "--workers", str(given.workers)]
+        command += ["--behind", str(given.behind)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:  # noqa: S603  # our own command
             try:
                 measure(service, given)

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serve.metrics import Metrics
+from dragoman.serve.pace import Pace
 from dragoman.serve.problems import Problem, template_of
 from dragoman.serve.settings import Settings, is_loopback
 
@@ -38,6 +39,7 @@ class Counter:
 
     metrics: Metrics
     most: int
+    pace: Pace
     now: int = 0
     draining: bool = False
 
@@ -45,8 +47,12 @@ class Counter:
         """Take a place.
 
         Raises:
-            Problem: 503, there is none.
+            Problem: 503, there is none, or the process runs so far behind that nobody would wait for the answer.
         """
+        if self.pace.lost:
+            raise Problem(
+                503, f"this service runs {self.pace.late:.1f} s behind; come again in a second", {"Retry-After": "1"}
+            )
         if self.now >= self.most:
             raise Problem(
                 503,

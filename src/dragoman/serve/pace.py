@@ -1,4 +1,4 @@
-"""How far a process runs behind, and what it leaves out then: the model's part, before anybody waits for it."""
+"""How far a process runs behind, and what gives way then: the model's part first, then new questions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ TICK = 0.02  # seconds
 SHARE = 0.3  # of the newest tick
 # How much of one tick's lateness counts, in limits: a single stall, however long, is no rush; it takes four in a row.
 MOST_OF_ONE = 1.5
+LOST = 10  # limits; a process that comes round so late, twice in a row, takes no more questions until it has caught up
 
 
 class Pace:
@@ -22,23 +23,31 @@ class Pace:
 
     Attributes:
         behind: seconds, smoothed over some ten ticks. A question comes round a dozen times until it is answered.
+        late: seconds, the lesser of the last two ticks' lateness.
     """
 
     def __init__(self, most: float) -> None:
-        self.most, self.behind = most, 0.0
+        self.most, self.behind, self.late = most, 0.0, 0.0
 
     @property
     def rushed(self) -> bool:
         """Whether what can be left out is to be left out."""
         return 0 < self.most < self.behind
 
+    @property
+    def lost(self) -> bool:
+        """Whether even what cannot be left out is too much."""
+        return 0 < LOST * self.most < self.late
+
     async def watch(self) -> None:
-        """Keep `behind` up to date until cancelled."""
+        """Keep both up to date until cancelled."""
+        before = 0.0
         while True:
             due = time.monotonic() + TICK
             await asyncio.sleep(TICK)
-            late = min(time.monotonic() - due, MOST_OF_ONE * self.most)
-            self.behind += SHARE * (late - self.behind)
+            now = time.monotonic() - due
+            self.behind += SHARE * (min(now, MOST_OF_ONE * self.most) - self.behind)
+            self.late, before = min(before, now), now
 
 
 class Spared:

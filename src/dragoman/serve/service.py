@@ -41,11 +41,12 @@ class Service:
     def of(cls, settings: Settings) -> Service:
         """A service that is not open yet."""
         metrics = Metrics(Path(settings.shared) if settings.shared else None)
-        counter = Counter(metrics, settings.limits.concurrent)
+        pace = Pace(settings.limits.behind)
+        counter = Counter(metrics, settings.limits.concurrent, pace)
         clicks = Clicks(Path(settings.feedback)) if settings.feedback else None
         proposals = Proposals(Path(settings.proposals)) if settings.proposals else None
         learned = LearnedFile(Path(settings.learned)) if settings.learned else None
-        return cls(settings, metrics, counter, clicks, proposals, learned, Pace(settings.limits.behind))
+        return cls(settings, metrics, counter, clicks, proposals, learned, pace)
 
     async def open(self) -> None:
         """Open every table.
