@@ -159,7 +159,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--model-seconds", type=float, default=0.2)
-    parser.add_argument("--behind", type=int, default=50, help="as `dragoman serve` takes it; 0: the model always joins")
+    parser.add_argument(
+        "--behind", type=int, default=50, help="as `dragoman serve` takes it; 0: the model always joins"
+    )
     given = parser.parse_args()
     reply = json.dumps({"about_corpus": True, "searches": ["maximum speed limit residence district"]})
     with tempfile.TemporaryDirectory() as folder, ScriptedServer(Says(reply, after=given.model_seconds)) as model:

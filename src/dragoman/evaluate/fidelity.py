@@ -14,10 +14,11 @@ import numpy as np
 from dragoman.batch import in_order
 from dragoman.errors import CollectionError, DragomanError, QuestionError
 from dragoman.evaluate.compare import compare
-from dragoman.evaluate.files import json_lines, turns
+from dragoman.evaluate.files import turns
 from dragoman.evaluate.measures import Values
 from dragoman.evaluate.run import RAW, Arm, Progress
 from dragoman.evaluate.unanswered import Unanswered, unanswered
+from dragoman.jsonlines import json_lines
 from dragoman.text import stems, terms
 from dragoman.types import Question, Rewriting
 

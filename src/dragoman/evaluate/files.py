@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.errors import CollectionError, QuestionError
-from dragoman.jsonlines import json_lines as json_lines
+from dragoman.jsonlines import json_lines
 from dragoman.types import Message, Question
 
 Qrels: TypeAlias = Mapping[str, Mapping[str, int]]

@@ -12,17 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman.jsonlines import append_line as append
+from dragoman.jsonlines import append_line
 
 
 def now() -> str:
     """This moment, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def append_line(file: Path, row: Mapping[str, Any]) -> None:
-    """Add a line to a log, and make sure that it is there before the one who sent it is told so."""
-    append(file, row, certain=True)
 
 
 class Clicks:
@@ -44,4 +39,5 @@ class Clicks:
             OSError: the file cannot be written.
         """
         file = self.file if helped else self.unhelpful
-        append_line(file, {"at": now(), **{key: value for key, value in row.items() if value is not None}})
+        kept = {key: value for key, value in row.items() if value is not None}
+        append_line(file, {"at": now(), **kept}, certain=True)

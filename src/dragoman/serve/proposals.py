@@ -14,9 +14,10 @@ from typing import Any
 from uuid import uuid4
 
 from dragoman.errors import CollectionError
+from dragoman.jsonlines import append_line
 from dragoman.rewriters.entries import serialise
 from dragoman.serve.changes import Changes, entry_of, rule_of
-from dragoman.serve.clicks import append_line, now
+from dragoman.serve.clicks import now
 
 OPEN, ACCEPTED, REJECTED = "open", "accepted", "rejected"
 LEXICON, GUARD = "lexicon", "guard"
@@ -35,7 +36,7 @@ class Proposals:
             OSError: the file cannot be written.
         """
         kept = {"id": uuid4().hex[:12], "at": now(), **row}
-        append_line(self.file, kept)
+        append_line(self.file, kept, certain=True)
         return {**kept, "status": OPEN}
 
     def review(self, identity: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -46,7 +47,7 @@ class Proposals:
         """
         if not any(each["id"] == identity for each in self.all()):
             return None
-        append_line(self.file, {"review": identity, "reviewed_at": now(), **row})
+        append_line(self.file, {"review": identity, "reviewed_at": now(), **row}, certain=True)
         return next(each for each in self.all() if each["id"] == identity)
 
     def all(self) -> list[dict[str, Any]]:
