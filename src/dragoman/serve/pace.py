@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 
 from dragoman.errors import RewriteSkipped
 from dragoman.protocols import LLM, Prompt, Reply
@@ -12,7 +13,8 @@ TICK = 0.02  # seconds
 SHARE = 0.3  # of the newest tick
 # How much of one tick's lateness counts, in limits: a single stall, however long, is no rush; it takes four in a row.
 MOST_OF_ONE = 1.5
-LOST = 10  # limits; a process that comes round so late, twice in a row, takes no more questions until it has caught up
+LOST = 20  # limits; a process that comes round so late, time after time, takes no more questions until it has caught up
+LOOKS = 3
 
 
 class Pace:
@@ -23,7 +25,7 @@ class Pace:
 
     Attributes:
         behind: seconds, smoothed over some ten ticks. A question comes round a dozen times until it is answered.
-        late: seconds, the lesser of the last two ticks' lateness.
+        late: seconds, the least of the last three ticks' lateness.
     """
 
     def __init__(self, most: float) -> None:
@@ -41,13 +43,14 @@ class Pace:
 
     async def watch(self) -> None:
         """Keep both up to date until cancelled."""
-        before = 0.0
+        last = deque([0.0] * LOOKS, LOOKS)
         while True:
             due = time.monotonic() + TICK
             await asyncio.sleep(TICK)
             now = time.monotonic() - due
             self.behind += SHARE * (min(now, MOST_OF_ONE * self.most) - self.behind)
-            self.late, before = min(before, now), now
+            last.append(now)
+            self.late = min(last)
 
 
 class Spared:
