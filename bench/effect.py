@@ -1,6 +1,7 @@
-"""What rewriting does to ranking, measured: prints a table and writes it, with its details, to docs/effect.md.
+"""What rewriting does to ranking, measured: prints a table and writes it, with its details, to docs/effect.md;
+the judged sides also to the README.
 
-    python -m bench.effect [DATA] [--only NAME,...] [--out FILE]
+    python -m bench.effect [DATA] [--only NAME,...] [--out FILE] [--readme FILE]
 
 DATA (or the variable DRAGOMAN_DATA) is the folder of the collections, `../shared/data` by default; it
 is not part of this project. A collection that is not there is skipped with a line that says so.
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.effect_rows import ROWS, Row
+from bench.marked import write_between
 from dragoman import portal
 from dragoman.errors import CollectionError, IndexStateError
 from dragoman.evaluate import Arm, ArmResult, Collection, Evaluation, make, read_collection, read_specs
@@ -61,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("data", nargs="?", type=Path, default=Path(default))
     parser.add_argument("--only", default="", help="names of rows, with commas between")
     parser.add_argument("--out", type=Path, default=HERE / "docs" / "effect.md")
+    parser.add_argument("--readme", type=Path, default=HERE / "README.md")
     given = parser.parse_args(arguments)
     wanted = [row for row in ROWS if not given.only or row.name in given.only.split(",")]
     measured: list[Measured] = []
@@ -78,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n" + table)
     if not given.only:
         given.out.write_text(_page(measured, table), "utf-8")
-        print(f"\nwritten to {given.out}")
+        write_between(given.readme, "effect", _readme(measured))
+        print(f"\nwritten to {given.out} and {given.readme}")
     return 0
 
 
@@ -157,6 +161,16 @@ def _table(measured: Sequence[Measured]) -> Iterator[str]:
                     f"held {held['held']} of {held['asked']}, {held['refused']:.1%} of the others refused | "
                     f"all, at most 1% | | |"
                 )
+
+
+def _readme(measured: Sequence[Measured]) -> str:
+    lines = ["| | raw | without a model | with a strong model's recorded replies |", "|---|--:|--:|--:|"]
+    for each in measured:
+        if each.side == each.row.judged_side:
+            arms = [each.evaluation.raw, *map(each.evaluation.arms.get, (WITHOUT, WITH))]
+            means = ["-" if arm is None else f"{arm.mean():.3f}".lstrip("0") for arm in arms]
+            lines.append(f"| {each.row.reader} ({len(each.evaluation.ids):,}) | {' | '.join(means)} |")
+    return "\n".join(lines)
 
 
 def _page(measured: Sequence[Measured], table: str) -> str:

@@ -69,6 +69,7 @@ class Row:
     """One collection.
 
     Attributes:
+        reader: what its questions are and where they are searched, as the README has it.
         profile: data folder, folder for what is learned -> the profile of its arms.
         without, with_replies: arms as `dragoman evaluate --arms` takes them; FILE is the recording.
         replies: the recording's name; empty for none.
@@ -77,6 +78,7 @@ class Row:
 
     name: str
     folder: str
+    reader: str
     about: str
     profile: Callable[[Path, Path], Profile] = default
     without: str = "local"
@@ -95,6 +97,7 @@ ROWS = (
     Row(
         "va_code",
         "va_code",
+        "chatty questions over a vehicle code",
         "43 chatty questions over a real vehicle code; lexicon and memory are from exam questions of eight other "
         "jurisdictions and the searches recorded for them, none of Virginia's.",
         from_jurisdictions((*LEARNED_ON, *OTHERS)),
@@ -106,6 +109,7 @@ ROWS = (
     Row(
         "road_permit",
         "road_permit",
+        "exam questions, other jurisdictions than learned on",
         "exam questions of nine jurisdictions, each searched inside its own; learned on five, tested on four. The "
         "learning side finds its own questions in the memory.",
         from_jurisdictions(LEARNED_ON),
@@ -119,6 +123,7 @@ ROWS = (
     Row(
         "nfcorpus",
         "nfcorpus",
+        "lay health titles over abstracts",
         "lay health titles over medical abstracts, development split; the replies' author knew some titles' topics.",
         replies="nfcorpus",
         floor=Floor(gain=0.10, above=0.0),
@@ -127,12 +132,14 @@ ROWS = (
     Row(
         "or_sharc",
         "or_sharc",
+        "personal situations over government rules",
         "a personal situation and a question over government rules; the situation often distracts.",
         floor=Floor(above=-0.01),
     ),
     Row(
         "scifact",
         "scifact",
+        "claims already in the corpus's words",
         "a guard: claims already in the corpus's words must not get worse.",
         floor=Floor(above=-0.005, harm=0.01),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from dragoman import demo
 from dragoman.errors import IndexStateError
 from dragoman.retrievers import build_index, open_index
+
+README = Path(__file__).parent.parent / "README.md"
 
 
 def test_the_examples_index_is_used_again(tmp_path: Path) -> None:
@@ -32,3 +35,13 @@ def test_another_index_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     manifest.write_text(older.replace('"format": 0', '"format": 1'))
     with open_index(tmp_path / "index") as index:
         assert index.document("a") is not None
+
+
+async def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
+    """Hits in any order: two of them are close, and another processor's arithmetic may turn them round."""
+    shown = re.search(r"```console\n\$ make demo.*?\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    assert shown
+    demo.build(tmp_path / "index")
+    printed = await anext(demo.answers(tmp_path / "index"))
+    lines = [re.sub(r"^  \d\. ", "", line).rstrip("…") for line in shown[1].splitlines()]
+    assert [line for line in lines if line.strip() and line not in printed] == []
