@@ -191,7 +191,9 @@ def test_an_engine_is_searched_by_meaning_with_the_embedder_that_made_its_vector
 
     async def laid() -> None:
         engine = open_engine(address, embed="default")
-        await engine.index([Document(row["_id"], row["title"], row["text"]) for row in DOCUMENTS])  # type: ignore[misc]
+        counted = engine.index([Document(row["_id"], row["title"], row["text"]) for row in DOCUMENTS])
+        assert not isinstance(counted, int)  # it is waited for
+        await counted
 
     portal.run(laid())
     found = call(command, "how fast may i drive", "--index", address, "--embedder", "default", "--json")

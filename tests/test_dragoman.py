@@ -17,7 +17,7 @@ from dragoman.protocols import Rewriter
 from dragoman.retrievers.callable import CallableRetriever
 from dragoman.search import Weights, current_pool
 from dragoman.telemetry import Event
-from dragoman.types import Answer, Hit, Metadata, Outcome, Ranking, Rewriting, Search
+from dragoman.types import Answer, Hit, Metadata, Outcome, Ranking, Result, Rewriting, Search
 
 TEXTS = {
     "s1": "maximum speed limits in residence districts",
@@ -250,6 +250,15 @@ async def test_a_stream_gives_pieces_and_then_the_checked_answer() -> None:
     assert pieces[:2] == ["yes ", "[s1] "]
     assert isinstance(pieces[-1], Answer)
     assert pieces[-1].citations == ("s1",)
+
+
+async def test_what_was_found_can_be_had_before_the_answer_is_written() -> None:
+    parts = [part async for part in Dragoman([Words()], writer=Scribe("yes [s1]")).afollow("residence")]
+    found, *pieces = parts
+    assert isinstance(found, Result)
+    assert pieces[:2] == ["yes ", "[s1] "]
+    assert isinstance(pieces[-1], Answer)
+    assert pieces[-1].result is found
 
 
 def test_no_text_of_a_question_reaches_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -191,12 +191,16 @@ async def _run_each(
     given: dict[str, Any], work: Callable[..., Any], show: Callable[[Any], str], only: str | None
 ) -> int:
     from dragoman.batch import in_order
+    from dragoman.profile import open_dragoman
     from dragoman.types import Question
 
     filters = dict(_pair(text) for text in given["filters"])
     questions = _lines(given["batch"]) if given["batch"] else iter([_ask(given["words"])])
     status = 0
-    async with await _opened(given, only) as hall:
+    opened = open_dragoman(
+        given["profile"] or PROFILE, index=given["index_dir"], model=given["model"], only=only, embed=given["embedder"]
+    )
+    async with await opened as hall:
         if only and not hall.steps:
             raise click.UsageError("no model: give --model SPEC or a profile with [models] rewrite")
 
@@ -215,15 +219,6 @@ async def _run_each(
                 if printed or given["batch"]:
                     click.echo(printed)
     return status
-
-
-async def _opened(given: dict[str, Any], only: str | None) -> Any:
-    from dragoman.profile import open_dragoman
-
-    index = given["index_dir"]
-    return await open_dragoman(
-        given["profile"] or PROFILE, index=index, model=given["model"], only=only, embed=given["embedder"]
-    )
 
 
 @main.command()

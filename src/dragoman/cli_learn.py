@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections.abc import Iterator
@@ -179,9 +178,10 @@ def _propose(given: dict[str, Any], profile: Profile, sources: Sources) -> _Prop
 def _words(place: str, embedder: str | None) -> Iterator[tuple[Vocabulary, Embed | None]]:
     """The vocabulary of an index or an engine, and what embeds its phrases."""
     from dragoman import portal
+    from dragoman.dragoman import Dragoman
     from dragoman.retrievers import open_index
     from dragoman.retrievers.embedders import load_embedder
-    from dragoman.retrievers.engines import is_address, open_engine
+    from dragoman.retrievers.engines import is_address, open_engine, vocabulary_of
 
     if not is_address(place):
         with open_index(place, embedder=embedder) as index:
@@ -191,15 +191,8 @@ def _words(place: str, embedder: str | None) -> Iterator[tuple[Vocabulary, Embed
 
     async def counted() -> Vocabulary:
         engine = open_engine(place)
-        try:
-            found = engine.vocabulary()
-            return await found if inspect.isawaitable(found) else found
-        finally:
-            for retriever in engine.retrievers:
-                close = getattr(retriever, "aclose", None) or getattr(retriever, "close", None)
-                closed = close() if close else None
-                if inspect.isawaitable(closed):
-                    await closed
+        async with Dragoman(engine.retrievers):  # which closes them
+            return await vocabulary_of(engine)
 
     yield portal.run(counted()), embed
 

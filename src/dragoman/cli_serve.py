@@ -10,12 +10,8 @@ from typing import Any
 
 import click
 
-from dragoman.cli_shared import model
+from dragoman.cli_shared import embedder, model
 from dragoman.errors import MissingExtraError
-
-_embedder = click.option(
-    "--embedder", metavar="NAME", help="Who made an engine's vectors; without it, it is searched by words."
-)
 
 
 @click.command()
@@ -23,7 +19,7 @@ _embedder = click.option(
 @click.option(
     "--index", metavar="DIR|ADDRESS", help="An index made by `dragoman index`, or an engine, as postgresql://…"
 )
-@_embedder
+@embedder
 @model
 @click.option("--http", metavar="HOST:PORT", help="Serve streamable HTTP there instead of standard input and output.")
 def mcp(profile: str, embedder: str | None, **given: Any) -> None:
@@ -47,7 +43,7 @@ def mcp(profile: str, embedder: str | None, **given: Any) -> None:
     metavar="DIR|ADDRESS",
     help="One index or engine for all profiles, or one for each.",
 )
-@_embedder
+@embedder
 @model
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; elsewhere API keys are needed.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one.")

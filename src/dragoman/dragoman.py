@@ -193,21 +193,31 @@ class Dragoman:
 
     async def astream(self, question: Question | str, depth: int = DEPTH) -> AsyncGenerator[str | Answer, None]:
         """The answer's text in pieces as they come, then the whole `Answer`, citations checked."""
+        async with aclosing(self.afollow(question, depth)) as parts:
+            async for part in parts:
+                if not isinstance(part, Result):
+                    yield part
+
+    async def afollow(
+        self, question: Question | str, depth: int = DEPTH
+    ) -> AsyncGenerator[Result | str | Answer, None]:
+        """As `astream`, with what was found before the first piece: passages are shown while the model writes."""
         asked = question if isinstance(question, Question) else Question(question)
         happening = self.events.begin("answer", question=asked)
-        piece: str | Answer = ""
+        part: Result | str | Answer = ""
         try:
             with inside(happening):  # not around a yield: the caller's own work happens elsewhere
                 result = await self.asearch(asked, depth)
+            yield result
             async with aclosing(answer.stream(result, self.writer, happening)) as pieces:
-                async for piece in pieces:
-                    yield piece
+                async for part in pieces:
+                    yield part
         except BaseException as error:
             if happening:
                 happening.fail(error)
             raise
         if happening:
-            happening.stop(answer=piece)
+            happening.stop(answer=part)
 
     @property
     def steps(self) -> tuple[Rewriter, ...]:

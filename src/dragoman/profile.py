@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -200,7 +199,7 @@ async def open_dragoman(
     from dragoman import tracing
     from dragoman.llm.open import Held, warm
     from dragoman.profile_steps import Parts, open_model
-    from dragoman.retrievers.engines import is_address, open_engine
+    from dragoman.retrievers.engines import is_address, open_engine, vocabulary_of
 
     settings["listeners"] = (*settings.get("listeners", ()), *tracing.from_environment())
     read = profile if isinstance(profile, Profile) else load_profile(profile)
@@ -209,9 +208,7 @@ async def open_dragoman(
     parts = Parts(llm=llm, only=(only,) if only else ())
     if isinstance(index, str) and is_address(index):
         engine = open_engine(index, embed=embed)
-        counted = engine.vocabulary()
-        vocabulary = await counted if inspect.isawaitable(counted) else counted
-        parts = replace(parts, retrievers=engine.retrievers, vocabulary=vocabulary)
+        parts = replace(parts, retrievers=engine.retrievers, vocabulary=await vocabulary_of(engine))
     elif index is not None:
         from dragoman.retrievers import open_index
 

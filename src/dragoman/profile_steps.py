@@ -108,11 +108,15 @@ def _wanted(profile: Profile, only: tuple[str, ...]) -> Sequence[StepUse | tuple
 def _bench(profile: Profile, parts: Parts) -> Bench:
     house = House(profile.rules, profile.language, parts.vocabulary, profile.limits.figures)
     guards = Guards(house, characters=profile.limits.characters, count=profile.limits.searches)
-    llm = parts.llm
-    if llm is None and parts.models and profile.rewrite_model:
-        llm = open_model(profile.rewrite_model, profile)
     shared = {} if parts.shared is None else parts.shared
-    return Bench(profile, parts, guards, Masking(profile.masking), llm, shared)
+    return Bench(profile, parts, guards, Masking(profile.masking), _rewriting_model(profile, parts), shared)
+
+
+def _rewriting_model(profile: Profile, parts: Parts) -> LLM | None:
+    """The one given, else the profile's; None where no model is wanted."""
+    if parts.llm is not None or not parts.models or not profile.rewrite_model:
+        return parts.llm
+    return open_model(profile.rewrite_model, profile)
 
 
 def open_model(name: str, profile: Profile) -> LLM:
@@ -142,11 +146,12 @@ def build(profile: Profile, parts: Parts | None = None, **settings: Any) -> Drag
     from dragoman.dragoman import Dragoman, Settings
 
     parts = parts or Parts()
-    if parts.llm is None and parts.models and profile.rewrite_model:
+    llm = _rewriting_model(profile, parts)
+    if llm is not parts.llm:  # opened here, so closed with the hall
         from dragoman.llm.open import Held
 
-        parts = replace(parts, llm=open_model(profile.rewrite_model, profile))
-        settings["owns"] = (*settings.get("owns", ()), Held(parts.llm))
+        parts = replace(parts, llm=llm)
+        settings["owns"] = (*settings.get("owns", ()), Held(llm))
     writer = parts.writer
     if writer is None and parts.models and profile.answer_model:
         writer = _writer(profile)

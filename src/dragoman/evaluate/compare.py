@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,17 @@ class Comparison:
     def questions(self) -> int:
         """How many were compared."""
         return self.wins + self.ties + self.losses
+
+    def figures(self) -> dict[str, Any]:
+        """As plain data, under the names that `--json` and `--fail-if` use."""
+        return {
+            "delta": self.delta,
+            "interval": [self.low, self.high],
+            "p": self.p,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+        }
 
     def needed(self) -> int | None:
         """Questions that would show a difference of this size, by the normal approximation.

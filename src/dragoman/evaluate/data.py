@@ -35,16 +35,7 @@ def alone(evaluation: Evaluation) -> dict[str, dict[str, Any]]:
     for arm in evaluation.others:
         if arm.alone is not None and arm.alone.reference != RAW:
             against = arm.alone.comparison
-            found[arm.name] = {
-                "reference": arm.alone.reference,
-                "delta": against.delta,
-                "interval": [against.low, against.high],
-                "p": against.p,
-                "wins": against.wins,
-                "ties": against.ties,
-                "losses": against.losses,
-                "harm": against.harm,
-            }
+            found[arm.name] = {"reference": arm.alone.reference, **against.figures(), "harm": against.harm}
     return found
 
 

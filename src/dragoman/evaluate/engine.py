@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -32,7 +31,8 @@ def engine(
         only_runs: every arm is another system's run, so that there need not be an index at all.
 
     Raises:
-        CollectionError: there is no index, and no corpus to make one of; or no such engine or embedder.
+        CollectionError: there is no index, and no corpus to make one of.
+        AddressError: no such engine or embedder.
         IndexStateError: the index cannot be opened.
         RetrievalError: the engine cannot be reached; MissingExtraError: its client is not installed.
     """
@@ -62,13 +62,8 @@ def engine(
 
 def _at(address: str, embedder: str | None, stack: ExitStack) -> tuple[Engine, Vocabulary]:
     """The engine at an address: one for all arms, for an adapter keeps nothing of a question."""
-    from dragoman.retrievers.engines import open_engine
+    from dragoman.retrievers.engines import open_engine, vocabulary_of
 
     opened = open_engine(address, embed=embedder)
     stack.enter_context(Dragoman(opened.retrievers))  # which closes them
-
-    async def counted() -> Vocabulary:
-        given = opened.vocabulary()
-        return await given if inspect.isawaitable(given) else given
-
-    return lambda: opened.retrievers, portal.run(counted())
+    return lambda: opened.retrievers, portal.run(vocabulary_of(opened))

@@ -92,12 +92,7 @@ class ArmResult:
             cost = (usage.tokens_in * prices.tokens_in + usage.tokens_out * prices.tokens_out) / 1e6
         return {
             **{name: self.mean(name) for name in MEASURES},
-            "delta": against.delta,
-            "interval": [against.low, against.high],
-            "p": against.p,
-            "wins": against.wins,
-            "ties": against.ties,
-            "losses": against.losses,
+            **against.figures(),
             "harm": against.harm,
             "gap_closed": self.gap_closed,
             UNJUDGED: self.mean(UNJUDGED),

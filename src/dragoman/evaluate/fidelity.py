@@ -156,12 +156,7 @@ def fidelity_data(found: Sequence[Fidelity], seed: int = 0) -> dict[str, Any]:
             F1: float(each.values[F1].mean()),
             KEPT: float(each.values[KEPT].mean()),
             CLEAN: each.clean,
-            "delta": against.delta,
-            "interval": [against.low, against.high],
-            "p": against.p,
-            "wins": against.wins,
-            "ties": against.ties,
-            "losses": against.losses,
+            **against.figures(),
             "p50_ms": float(np.percentile(each.seconds, 50)) * 1000,
             "p99_ms": float(np.percentile(each.seconds, 99)) * 1000,
         }

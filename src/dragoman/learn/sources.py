@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.errors import CollectionError
+from dragoman.jsonlines import json_lines
 from dragoman.learn.file import Block, Review, Status
 from dragoman.learn.pairs import Pair, judged_pairs, read_pairs, texts_of
 from dragoman.retrievers import EmbeddedIndex, open_index
@@ -68,7 +68,7 @@ class Sources:
         questions = texts_of(self.questions) if self.questions else {}
         for file in self.files:
             path = file / "queries.jsonl" if file.is_dir() else file
-            for line, row in _rows(path):
+            for line, row in json_lines(path):
                 yield _question(row, questions, path, line)
         if self.memory is not None:
             yield from (pair.question for pair in remembered_pairs(MemoryStore(self.memory, self.profile)))
@@ -125,7 +125,7 @@ def _is_answered(file: Path) -> bool:
     if file.is_dir():
         return any((file / name).is_file() for name in _QRELS)
     # A reply without searches says that the corpus does not answer: an answer, from which nothing is learned.
-    return all("searches" in row or row.get("passage") or row.get("doc_id") for _, row in _rows(file))
+    return all("searches" in row or row.get("passage") or row.get("doc_id") for _, row in json_lines(file))
 
 
 def _question(row: Mapping[str, Any], questions: Mapping[str, str], path: Path, line: int) -> str:
@@ -141,26 +141,6 @@ def _question(row: Mapping[str, Any], questions: Mapping[str, str], path: Path, 
             line,
         )
     return found
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for line, text in enumerate(file, start=1):
-                if text.strip():
-                    yield line, _row(text, path, line)
-    except (OSError, UnicodeDecodeError) as exc:
-        raise CollectionError(f"cannot be read: {exc}", path) from exc
-
-
-def _row(text: str, path: Path, line: int) -> dict[str, Any]:
-    try:
-        row = json.loads(text)
-    except ValueError as exc:
-        raise CollectionError(f"not JSON ({exc}); expected one object a line", path, line) from exc
-    if not isinstance(row, dict):
-        raise CollectionError(f"a line is one JSON object, not {type(row).__name__}", path, line)
-    return row
 
 
 def remembered_pairs(store: MemoryStore) -> Iterator[Pair]:

@@ -16,6 +16,7 @@ Without `#…` the table, index or collection is named `passages`.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -98,6 +99,16 @@ KINDS: Mapping[str, Kind] = {
     "milvus": Kind("milvus:Milvus", "milvus", _server),
     "lancedb": Kind("lancedb:LanceDB", "lancedb", _path),
 }
+
+
+async def vocabulary_of(engine: Engine) -> Vocabulary:
+    """The engine's vocabulary, whether it is counted at once or waited for.
+
+    Raises:
+        RetrievalError: the engine cannot be reached.
+    """
+    counted = engine.vocabulary()
+    return await counted if inspect.isawaitable(counted) else counted
 
 
 def is_address(text: str) -> bool:

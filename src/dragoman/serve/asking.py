@@ -106,10 +106,10 @@ async def ask(
     hall = await desk.changed(_steps_only(body))
     if not body.stream:
         return said(answer_data(await hall.aask(body.asked(), body.depth)))
-    result, happening = await events.searched(hall, body.asked(), body.depth)
+    parts = hall.afollow(body.asked(), body.depth)
+    first = await anext(parts)  # what fails here still has its status
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    told = events.answering(result, hall.writer, happening)
-    return StreamingResponse(told, headers=headers, media_type=events.MEDIA_TYPE)
+    return StreamingResponse(events.following(first, parts), headers=headers, media_type=events.MEDIA_TYPE)
 
 
 @router.post("/explain", responses=answers(ExplainAnswer, 409, 500, 502), response_class=Response)

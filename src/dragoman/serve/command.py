@@ -13,7 +13,7 @@ from dragoman.learn.sources import Sources
 from dragoman.profile import load_profile
 from dragoman.retrievers.engines import is_address
 from dragoman.serve.corpus import look_at
-from dragoman.serve.settings import Limits, ServiceError, Settings, Table, pair_up, read_keys
+from dragoman.serve.settings import Limits, ServiceError, Settings, Table, pair_up, read_keys, told_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,7 @@ def settings_of(options: Options) -> Settings:
     """
     tables = pair_up(options.profiles or ("default",), options.indexes, options.model or "")
     tables = tuple(replace(table, embedder=_embedder_of(table, options.embedder or "")) for table in tables)
-    names = [_look_at(table) for table in tables]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ServiceError(f"two profiles are called {twice!r}; give one another `name`")
+    told_apart([_look_at(table) for table in tables])
     for read in (options.report, options.questions, options.learned):
         if read:
             Path(read).open("rb").close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -10,7 +9,7 @@ from typing import Self
 from dragoman.protocols import Retriever
 from dragoman.retrievers import open_index
 from dragoman.retrievers.embedders import load_embedder
-from dragoman.retrievers.engines import Engine, is_address, open_engine
+from dragoman.retrievers.engines import Engine, is_address, open_engine, vocabulary_of
 from dragoman.serve.settings import ServiceError, Table
 from dragoman.vocabulary import Vocabulary
 
@@ -47,8 +46,7 @@ class Corpus:
         """
         if is_address(place):
             engine = _engine(place, embedder)
-            counted = engine.vocabulary()
-            words = await counted if inspect.isawaitable(counted) else counted
+            words = await vocabulary_of(engine)
             frequency, documents = words.document_frequency, words.documents
             return cls(tuple(engine.retrievers), words, words.language, documents, frequency, _anything, _nothing)
         index = open_index(place)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Self
 
 from dragoman.dragoman import Dragoman
-from dragoman.llm.open import innermost, warm
+from dragoman.llm.open import close, warm
 from dragoman.profile import Profile, load_profile
 from dragoman.profile_steps import Parts, flat, open_model
 from dragoman.protocols import LLM
@@ -130,8 +130,7 @@ class Desk:
     async def close(self) -> None:
         """Close the model's connections and the index's files."""
         await self.hall.aclose()
-        closing = getattr(innermost(self.llm), "aclose", None) if self.llm else None
-        if closing is not None:
-            await closing()
+        if self.llm is not None:
+            await close(self.llm)
         if self.corpus is not None:
             self.corpus.close()

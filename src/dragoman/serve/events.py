@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeAlias
 
-from dragoman import answer
-from dragoman.dragoman import Dragoman
 from dragoman.errors import DragomanError
-from dragoman.protocols import Writer
 from dragoman.record import answer_data, result_data
 from dragoman.serve.problems import problem_of
-from dragoman.telemetry import Happening, inside
-from dragoman.types import Answer, Question, Result
+from dragoman.types import Answer, Result
 
+Part: TypeAlias = Result | str | Answer
 MEDIA_TYPE = "text/event-stream"
 # One event, as OpenAPI 3.2 has it.
 SCHEMA = {
@@ -33,45 +30,27 @@ def event(name: str, data: Any) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-async def searched(hall: Dragoman, question: Question, depth: int) -> tuple[Result, Happening | None]:
-    """What is found, and the answer that has begun with it; what fails here still has its status.
-
-    Raises:
-        QuestionError, RetrievalError: as `Dragoman.asearch`.
-    """
-    happening = hall.events.begin("answer", question=question)
-    try:
-        with inside(happening):
-            return await hall.asearch(question, depth), happening
-    except BaseException as error:
-        if happening:
-            happening.fail(error)
-        raise
-
-
-async def answering(result: Result, writer: Writer | None, happening: Happening | None = None) -> AsyncIterator[bytes]:
+async def following(first: Part, parts: AsyncGenerator[Part, None]) -> AsyncIterator[bytes]:
     """`result` at once, each `piece` of the answer as it comes, the whole `answer` with its citations checked.
 
     What fails on the way is a `problem` event, the last one.
 
     Args:
-        happening: the answer as listeners are told of it; it ends here.
+        first: what `parts`, of `Dragoman.afollow`, gave already.
+        parts: the rest; they end here.
     """
-    piece: str | Answer = ""
-    try:
-        yield event("result", result_data(result))
-        async with aclosing(answer.stream(result, writer, happening)) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, str):
-                    yield event("piece", {"text": piece})
-                else:
-                    yield event("answer", answer_data(piece))
-    except BaseException as error:
-        if happening:
-            happening.fail(error)
-        if not isinstance(error, DragomanError):
-            raise
-        yield event("problem", problem_of(error).data())
-    else:
-        if happening:
-            happening.stop(answer=piece)
+    async with aclosing(parts):
+        try:
+            yield _told(first)
+            async for part in parts:
+                yield _told(part)
+        except DragomanError as error:
+            yield event("problem", problem_of(error).data())
+
+
+def _told(part: Part) -> bytes:
+    if isinstance(part, Result):
+        return event("result", result_data(part))
+    if isinstance(part, str):
+        return event("piece", {"text": part})
+    return event("answer", answer_data(part))

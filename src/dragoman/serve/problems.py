@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -112,7 +114,12 @@ def handle_problems(app: FastAPI) -> None:
 
 def template_of(app: FastAPI, path: str) -> str | None:
     """The path of OpenAPI that a request's is one of, `/v1/proposals/{identity}`; None where there is none."""
-    return next((template for template in app.openapi()["paths"] if compile_path(template)[0].match(path)), None)
+    return next((template for template in app.openapi()["paths"] if _compiled(template).match(path)), None)
+
+
+@cache  # by the service's own templates, a few dozen
+def _compiled(template: str) -> re.Pattern[str]:
+    return compile_path(template)[0]
 
 
 def _invalid(error: RequestValidationError) -> Problem:

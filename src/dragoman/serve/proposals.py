@@ -45,10 +45,10 @@ class Proposals:
         Raises:
             OSError: the file cannot be written.
         """
-        if not any(each["id"] == identity for each in self.all()):
+        if self.find(identity) is None:
             return None
         append_line(self.file, {"review": identity, "reviewed_at": now(), **row}, certain=True)
-        return next(each for each in self.all() if each["id"] == identity)
+        return self.find(identity)
 
     def all(self) -> list[dict[str, Any]]:
         """Every proposal with what became of it, the newest first.

@@ -20,7 +20,7 @@ from dragoman.serve.metrics import Metrics
 from dragoman.serve.pace import Pace, Spared
 from dragoman.serve.problems import Problem
 from dragoman.serve.proposals import Proposals
-from dragoman.serve.settings import ServiceError, Settings
+from dragoman.serve.settings import Settings, told_apart
 
 
 @dataclass(slots=True)
@@ -58,8 +58,7 @@ class Service:
         corpora = await open_corpora(self.settings.tables)
         for table in self.settings.tables:
             desk = await Desk.open(table, corpora.get(table.index), self.metrics, self._spared)
-            if desk.name in self.desks:
-                raise ServiceError(f"two profiles are called {desk.name!r}; give one another `name`")
+            told_apart([*self.desks, desk.name])
             self.desks[desk.name] = desk
         self._watching = tuple(asyncio.create_task(each) for each in (self.pace.watch(), self.metrics.keep()))
         # What is loaded now stays. Left among what is collected, each full collection would walk it, hold every

@@ -135,6 +135,17 @@ def pair_up(profiles: Sequence[str], indexes: Sequence[str], model: str = "") ->
     return tuple(Table(profile, index, model) for profile, index in zip(profiles, each, strict=True))
 
 
+def told_apart(names: Sequence[str]) -> None:
+    """See that every profile has a name of its own.
+
+    Raises:
+        ServiceError: two have the same.
+    """
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ServiceError(f"two profiles are called {twice!r}; give one another `name`")
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches what listens on `host`."""
     if host == "localhost":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,33 @@ from dragoman.retrievers.embedded.passages import Passages
 from dragoman.types import Hit, Metadata, Ranking, Search
 
 
-class Found(Hit):
+class _Plain:
+    """What is lazy among its own, and to everybody else what it stands for: a plain `kind`."""
+
+    __slots__ = ()
+    kind: ClassVar[type[Any]]
+
+    def __new__(cls, *values: Any, **named: Any) -> Any:  # as `dataclasses.replace` makes one
+        return cls.kind(*values, **named)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, self.kind) and _values(self, self.kind) == _values(other, self.kind)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __repr__(self) -> str:
+        return repr(self.kind(*_values(self, self.kind)))
+
+    def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
+        return self.kind, _values(self, self.kind)
+
+
+def _values(found: object, kind: type[Any]) -> tuple[Any, ...]:
+    return tuple(getattr(found, each.name) for each in fields(kind))
+
+
+class Found(_Plain, Hit):
     """A hit of the index whose title, text and metadata are read when they are first looked at.
 
     A ranking brings a hundred hits into the fusion, which asks for ids and scores alone. It can be read
@@ -20,12 +46,9 @@ class Found(Hit):
     """
 
     __slots__ = ("_number", "_passages")
+    kind = Hit
     _number: int
     _passages: Passages
-
-    def __new__(cls, *values: Any, **named: Any) -> Hit:  # type: ignore[misc]  # as `dataclasses.replace` makes one
-        """A plain hit."""
-        return Hit(*values, **named)
 
     @property
     def title(self) -> str:
@@ -42,38 +65,19 @@ class Found(Hit):
         """The passage's metadata."""
         return self._passages.read(self._number).metadata
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hit) and _values(self) == _values(other)
 
-    __hash__ = Hit.__hash__
-
-    def __repr__(self) -> str:
-        return repr(Hit(*_values(self)))
-
-    def __reduce__(self) -> tuple[type[Hit], tuple[Any, ...]]:
-        return Hit, _values(self)
-
-
-def _values(found: Hit | Ranking) -> tuple[Any, ...]:
-    kind = Hit if isinstance(found, Hit) else Ranking
-    return tuple(getattr(found, each.name) for each in fields(kind))
-
-
-class FoundRanking(Ranking):
+class FoundRanking(_Plain, Ranking):
     """A ranking of the index in columns: a hit is made when somebody looks at it.
 
     Copied or pickled it is a plain `Ranking`.
     """
 
     __slots__ = ("_numbers", "_passages", "doc_ids", "scores")
+    kind = Ranking
     _passages: Passages
     _numbers: tuple[int, ...]
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
-
-    def __new__(cls, *values: Any, **named: Any) -> Ranking:  # type: ignore[misc]  # as `dataclasses.replace` makes one
-        """A plain ranking."""
-        return Ranking(*values, **named)
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -109,17 +113,6 @@ class FoundRanking(Ranking):
         """The same hits as those of `search`."""
         columns = self.doc_ids, self.scores, self._numbers
         return _made(search, self.retriever, self._passages, columns, self.seconds if seconds is None else seconds)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ranking) and _values(self) == _values(other)
-
-    __hash__ = Ranking.__hash__
-
-    def __repr__(self) -> str:
-        return repr(Ranking(*_values(self)))
-
-    def __reduce__(self) -> tuple[type[Ranking], tuple[Any, ...]]:
-        return Ranking, _values(self)
 
 
 _NEW = object.__new__
